@@ -1,0 +1,79 @@
+"""trunnion: an inference engine for ONNX models, with the interface of onnxruntime.
+
+    import trunnion as ort
+    session = ort.InferenceSession("model.onnx")
+    outputs = session.run(None, {session.get_inputs()[0].name: array})
+
+Errors are in trunnion.errors. `python -m trunnion.as_onnxruntime PROGRAM` runs a program that imports onnxruntime.
+"""
+
+__version__ = "0.1.0"
+
+from . import _library
+
+_library.load()
+
+from . import capi, errors  # noqa: E402
+from ._binding import IOBinding, SessionIOBinding  # noqa: E402
+from ._devices import (  # noqa: E402
+    OrtArenaCfg,
+    OrtDevice,
+    OrtEpAssignedNode,
+    OrtEpAssignedSubgraph,
+    OrtEpDevice,
+    OrtHardwareDevice,
+    OrtMemoryInfo,
+    OrtSyncStream,
+    create_and_register_allocator,
+    create_and_register_allocator_v2,
+    get_ep_devices,
+    get_hardware_devices,
+)
+from ._enums import (  # noqa: E402
+    ArenaExtendStrategy,
+    ExecutionMode,
+    ExecutionOrder,
+    GraphOptimizationLevel,
+    OrtAllocatorType,
+    OrtDeviceMemoryType,
+    OrtDeviceVendorId,
+    OrtExecutionProviderDevicePolicy,
+    OrtHardwareDeviceType,
+    OrtMemoryInfoDeviceType,
+    OrtMemType,
+    OrtSparseFormat,
+)
+from ._environment import (  # noqa: E402
+    copy_tensors,
+    disable_telemetry_events,
+    enable_telemetry_events,
+    get_build_info,
+    get_device,
+    get_version_string,
+    has_collective_ops,
+    preload_dlls,
+    print_debug_info,
+    set_default_logger_callback,
+    set_default_logger_severity,
+    set_default_logger_verbosity,
+    set_global_thread_pool_sizes,
+    set_seed,
+)
+from ._native import RunOptions  # noqa: E402
+from ._options import SessionOptions  # noqa: E402
+from ._providers import (  # noqa: E402
+    get_all_providers,
+    get_available_providers,
+    register_execution_provider_library,
+    unregister_execution_provider_library,
+)
+from ._session import InferenceSession, ModelMetadata, NodeArg, Session  # noqa: E402
+from ._sparse import SparseTensor  # noqa: E402
+from ._value import OrtValue, OrtValueVector  # noqa: E402
+
+_native = _library._native
+_native.set_value_classes(OrtValue, SparseTensor)
+
+version = __version__
+package_name = "trunnion"
+cuda_version = ""

@@ -1,0 +1,1 @@
+"""The names under which programs reach into onnxruntime.capi."""

@@ -1,0 +1,12 @@
+# bench/x_bench.cc becomes the program build/.../bench/x_bench; `benchmarks` builds them all, the default target none.
+file(GLOB benches CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*_bench.cc)
+find_package(benchmark REQUIRED)
+find_package(Threads REQUIRED)
+add_custom_target(benchmarks)
+foreach(source ${benches})
+  get_filename_component(bench ${source} NAME_WE)
+  add_executable(${bench} EXCLUDE_FROM_ALL ${source})
+  set_target_properties(${bench} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+  target_link_libraries(${bench} PRIVATE trn_kernels benchmark::benchmark_main Threads::Threads)
+  add_dependencies(benchmarks ${bench})
+endforeach()

@@ -1,0 +1,99 @@
+"""Measures one model in a process of its own, so that the peak memory is that model's.
+
+python measure.py MODEL [--feeds FILE.npz] [--seconds S] [--json]     (through ./dev python, or ./dev bench MODEL)
+Without feeds the inputs are seeded random numbers, with 1 for every free dimension.
+"""
+import argparse
+import json
+import math
+import pathlib
+import sys
+import time
+
+import numpy as np
+import trunnion
+
+LEAST_RUNS, MOST_RUNS = 5, 1000
+TYPES = {
+    "float": np.float32, "double": np.float64, "float16": np.float16, "bool": np.bool_,
+    "int8": np.int8, "int16": np.int16, "int32": np.int32, "int64": np.int64,
+    "uint8": np.uint8, "uint16": np.uint16, "uint32": np.uint32, "uint64": np.uint64,
+}
+
+
+def memory_mib(field: str) -> float:
+    """VmRSS (now) or VmHWM (the most so far) of this process."""
+    for line in pathlib.Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1]) / 1024
+    return math.nan
+
+
+def random_feeds(session) -> dict:
+    generator = np.random.default_rng(0)
+    feeds = {}
+    for value in session.get_inputs():
+        name = value.type.removeprefix("tensor(").removesuffix(")")
+        if name not in TYPES:
+            sys.exit(f"{value.name} is a {value.type}: give it with --feeds")
+        shape = [dim if isinstance(dim, int) else 1 for dim in value.shape]
+        numbers = generator.random(shape) if name in ("float", "double", "float16") else generator.integers(0, 2, shape)
+        feeds[value.name] = numbers.astype(TYPES[name])
+    return feeds
+
+
+def measure(model: str, feeds_path: str, seconds: float) -> dict:
+    feeds = dict(np.load(feeds_path)) if feeds_path else None
+    before = memory_mib("VmRSS")
+    start = time.perf_counter()
+    session = trunnion.InferenceSession(model, providers=["CPUExecutionProvider"])
+    loaded = time.perf_counter()
+    feeds = feeds or random_feeds(session)
+    begun = time.perf_counter()
+    session.run(None, feeds)
+    first = time.perf_counter() - begun
+    times = []
+    while len(times) < LEAST_RUNS or (sum(times) < seconds and len(times) < MOST_RUNS):
+        begun = time.perf_counter()
+        session.run(None, feeds)
+        times.append(time.perf_counter() - begun)
+    peak = memory_mib("VmHWM")
+    return {
+        "model": pathlib.Path(model).name,
+        "load_ms": (loaded - start) * 1e3,
+        "first_ms": first * 1e3,
+        "p50_ms": float(np.percentile(times, 50)) * 1e3,
+        "p95_ms": float(np.percentile(times, 95)) * 1e3,
+        "runs": len(times),
+        "peak_mib": peak,
+        "model_mib": max(0.0, peak - before),
+        "placement": session.placement_summary(),
+    }
+
+
+HEADER = f"{'model':36} {'load':>8} {'first':>8} {'p50':>8} {'p95':>8}  {'runs':>4} {'peak memory':>22}"
+
+
+def row(m: dict) -> str:
+    times = " ".join(f"{m[key]:8.1f}" for key in ("load_ms", "first_ms", "p50_ms", "p95_ms"))
+    memory = f"{m['peak_mib']:.0f} MiB, model {m['model_mib']:.0f}"
+    placement = "\n".join(f"  {line}" for line in m["placement"].strip().splitlines())
+    return f"{m['model'][:36]:36} {times}  {m['runs']:4} {memory:>22}\n{placement}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Load time, run times, peak memory and placement of a model.")
+    parser.add_argument("model")
+    parser.add_argument("--feeds", default="", help="an .npz with one array per input")
+    parser.add_argument("--seconds", type=float, default=2.0, help="repeat for this long (default 2)")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    try:
+        result = measure(arguments.model, arguments.feeds, arguments.seconds)
+    except Exception as error:  # whatever a file or an engine can be wrong with: one line, not a traceback
+        sys.exit(f"{arguments.model}: {error}")
+    print(json.dumps(result) if arguments.json else f"{HEADER}   (times in ms)\n{row(result)}")
+
+
+if __name__ == "__main__":
+    main()

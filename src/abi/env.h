@@ -1,0 +1,72 @@
+// OrtEnv and what hangs on it: log, shared allocators, devices.
+#pragma once
+#include <mutex>
+
+#include "abi/handles.h"
+#include "base/log.h"
+#include "base/thread_pool.h"
+
+struct OrtLogger {
+  trunnion::Logger logger;
+};
+
+struct OrtHardwareDevice {
+  OrtHardwareDeviceType type = OrtHardwareDeviceType_CPU;
+  uint32_t vendor_id = 0;  // PCI, also for CPUs
+  uint32_t device_id = 0;
+  std::string vendor;
+  OrtKeyValuePairs metadata;
+};
+
+// A device as one execution provider offers it. `factory` is null for the built-in CPU provider.
+struct OrtEpDevice {
+  std::string ep_name, ep_vendor;
+  OrtKeyValuePairs metadata, options;
+  const OrtHardwareDevice* device = nullptr;
+  OrtEpFactory* factory = nullptr;
+  std::shared_ptr<const OrtMemoryInfo> device_memory, host_memory;
+};
+
+namespace trunnion::abi {
+
+// What all OrtEnvs of a process share, from the first one made to the last one or session gone.
+class Process {
+ public:
+  static std::shared_ptr<Process> acquire();
+
+  Process();
+
+  // Allocators that sessions may share, by the memory they give; our own for CPU memory are all one.
+  Status add_allocator(const OrtMemoryInfo& memory, OrtAllocator* allocator, bool replace);
+  Status remove_allocator(const OrtMemoryInfo& memory);
+  OrtAllocator* find_allocator(const OrtMemoryInfo& memory) const;  // null: none
+
+  const std::vector<const OrtHardwareDevice*>& hardware() const { return hardware_list_; }
+  const std::vector<const OrtEpDevice*>& ep_devices() const { return ep_device_list_; }
+
+ private:
+  struct Shared {
+    OrtMemoryInfo memory;
+    OrtAllocator* allocator;
+  };
+  mutable std::mutex mutex_;
+  std::vector<Shared> allocators_;
+  OrtHardwareDevice cpu_;
+  OrtEpDevice cpu_device_;
+  std::vector<const OrtHardwareDevice*> hardware_list_;
+  std::vector<const OrtEpDevice*> ep_device_list_;
+};
+
+// A sink that calls the user's function.
+std::shared_ptr<LogSink> make_user_sink(OrtLoggingFunction function, void* param);
+
+inline constexpr std::string_view kCpuProvider = "CPUExecutionProvider";
+
+}  // namespace trunnion::abi
+
+struct OrtEnv {
+  OrtLogger log;
+  trunnion::session::ConfigMap config;
+  std::shared_ptr<trunnion::ThreadPool> pool;  // null: the one that the process shares
+  std::shared_ptr<trunnion::abi::Process> process;
+};

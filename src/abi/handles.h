@@ -1,0 +1,139 @@
+// The objects behind the opaque handles of the C ABI that the client side needs.
+#pragma once
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "session/options.h"
+#include "tensor/type.h"
+#include "tensor/value.h"
+#include "trunnion/ort_abi.h"
+
+struct OrtStatus {
+  trunnion::Status status;
+};
+
+struct OrtMemoryInfo {
+  std::string name;
+  OrtAllocatorType allocator_type = OrtDeviceAllocator;
+  int32_t device_id = 0;
+  OrtMemType mem_type = OrtMemTypeDefault;
+  OrtMemoryInfoDeviceType device_type = OrtMemoryInfoDeviceType_CPU;
+  OrtDeviceMemoryType device_mem_type = OrtDeviceMemoryType_DEFAULT;
+  uint32_t vendor_id = 0;
+  size_t alignment = 0;
+
+  bool host_accessible() const {
+    return device_type == OrtMemoryInfoDeviceType_CPU || device_mem_type == OrtDeviceMemoryType_HOST_ACCESSIBLE;
+  }
+  friend bool operator==(const OrtMemoryInfo&, const OrtMemoryInfo&) = default;
+};
+
+// Entries in key order; keys and values mirror them for GetKeyValuePairs.
+struct OrtKeyValuePairs {
+  std::map<std::string, std::string, std::less<>> entries;
+  std::vector<const char*> keys, values;
+
+  void set(std::string key, std::string value);
+  void refresh();
+};
+
+struct OrtValue {
+  trunnion::Value value;
+  std::shared_ptr<const OrtMemoryInfo> memory;  // null: plain CPU memory
+  bool sparse_open = false;                     // a sparse tensor whose indices are still to come
+};
+
+struct OrtTensorTypeAndShapeInfo {
+  ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
+  bool has_shape = false;
+  std::vector<int64_t> dims;         // -1: not known
+  std::vector<std::string> symbols;  // "" where there is no name; as long as dims
+};
+
+struct OrtTypeInfo;
+
+struct OrtMapTypeInfo {
+  ONNXTensorElementDataType key_type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  std::shared_ptr<const OrtTypeInfo> value;
+};
+struct OrtSequenceTypeInfo {
+  std::shared_ptr<const OrtTypeInfo> element;
+};
+struct OrtOptionalTypeInfo {
+  std::shared_ptr<const OrtTypeInfo> contained;
+};
+
+// One of the four parts is set, by `type`.
+struct OrtTypeInfo {
+  ONNXType type = ONNX_TYPE_UNKNOWN;
+  std::string denotation;
+  std::shared_ptr<const OrtTensorTypeAndShapeInfo> tensor;
+  std::shared_ptr<const OrtMapTypeInfo> map;
+  std::shared_ptr<const OrtSequenceTypeInfo> sequence;
+  std::shared_ptr<const OrtOptionalTypeInfo> optional;
+};
+
+struct OrtSessionOptions {
+  trunnion::session::Options options;
+};
+
+struct OrtRunOptions {
+  trunnion::session::RunOptions options;
+};
+
+struct OrtThreadingOptions {
+  trunnion::session::ThreadingOptions options;
+};
+
+// Wishes about an arena, -1: the default.
+struct OrtArenaCfg {
+  std::map<std::string, int64_t, std::less<>> entries;
+};
+
+// Prepacked weights are shared through the environment's cache whatever the container; the handle is a token.
+struct OrtPrepackedWeightsContainer {};
+
+// The operators are owned by the user and must outlive the sessions.
+struct OrtCustomOpDomain {
+  std::string domain;
+  std::vector<const OrtCustomOp*> ops;
+};
+
+struct OrtExternalInitializerInfo {
+  std::basic_string<ORTCHAR_T> path;
+  int64_t offset = 0;
+  size_t size = 0;
+};
+
+namespace trunnion::abi {
+
+// The codes are those of ONNX but for three of the newest types.
+ONNXTensorElementDataType ort_type(DType type);
+DType dtype_of(ONNXTensorElementDataType type);  // undefined for a code that does not exist
+
+const std::shared_ptr<const OrtMemoryInfo>& cpu_memory();
+inline const OrtMemoryInfo& memory_of(const OrtValue& v) { return v.memory ? *v.memory : *cpu_memory(); }
+
+// The process's allocator for CPU memory; alive until the process ends.
+OrtAllocator* default_allocator();
+
+// A zero-terminated copy out of the user's allocator.
+Status copy_string(OrtAllocator* allocator, std::string_view text, char** out);
+
+std::shared_ptr<const OrtTensorTypeAndShapeInfo> make_tensor_info(DType type, const std::optional<SymShape>& shape);
+std::unique_ptr<OrtTypeInfo> make_type_info(const Type& type);
+// The inverse of make_type_info.
+Type type_of(const OrtTypeInfo& info);
+
+// The tensor of a value, or INVALID_ARGUMENT / FAIL when it is none or not in memory that the CPU can read.
+Result<const Tensor*> host_tensor(const OrtValue& value);
+
+// Text into a buffer of *size bytes, in the two-call manner: buffer NULL asks for the size; *size always becomes the
+// needed one.
+Status copy_to_buffer(std::string_view text, char* buffer, size_t* size, std::string_view what);
+
+}  // namespace trunnion::abi

@@ -1,0 +1,16 @@
+// What stands behind an OrtIoBinding.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "abi/handles.h"
+
+struct OrtIoBinding {
+  struct Entry {
+    std::string name;
+    OrtValue value;
+    bool given = true;  // an output: false when each run allocates it anew
+  };
+  OrtSession* session;
+  std::vector<Entry> inputs, outputs;
+};

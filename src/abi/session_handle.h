@@ -1,0 +1,35 @@
+// What stands behind OrtSession and the objects that it lends.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "abi/env.h"
+#include "session/session.h"
+
+struct OrtEpAssignedNode {
+  std::string name, domain, op_type;
+};
+
+struct OrtEpAssignedSubgraph {
+  std::string ep_name;
+  std::vector<std::unique_ptr<const OrtEpAssignedNode>> owned;
+  std::vector<const OrtEpAssignedNode*> nodes;
+};
+
+struct OrtSession {
+  std::shared_ptr<trunnion::abi::Process> process;  // outlives the session
+  std::unique_ptr<trunnion::session::Session> session;
+
+  // Made when first asked for.
+  std::once_flag assignment_made;
+  std::vector<std::unique_ptr<const OrtEpAssignedSubgraph>> owned_assignment;
+  std::vector<const OrtEpAssignedSubgraph*> assignment;
+};
+
+struct OrtModelMetadata {
+  std::string producer, graph_name, domain, description, graph_description;
+  int64_t version = 0;
+  std::vector<std::pair<std::string, std::string>> custom;
+};

@@ -1,0 +1,58 @@
+// The execution-provider interface: claim, compile, run. Three kinds of provider share it: kernel providers (a region is
+// one node, after their pipeline has fused), compiling providers (a region is a subgraph) and plugins over the C ABI.
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "ir/graph.h"
+#include "ops/op.h"
+#include "passes/pass.h"
+
+namespace trunnion::ep {
+
+// What runs a region. A kernel provider's region is one node and its executable the node's kernel, so both are one type:
+// prepare() per combination of shapes, run() per step.
+using Executable = ops::Kernel;
+
+struct Identity {
+  std::string name;    // "CPUExecutionProvider"
+  std::string vendor;
+  std::string device;  // "CPU"
+};
+
+// What a provider answers for the nodes of a graph. Every "no" carries its reason.
+class Claims {
+ public:
+  explicit Claims(int node_id_bound) : taken_(static_cast<size_t>(node_id_bound)), reasons_(static_cast<size_t>(node_id_bound)) {}
+  void take(const ir::Node* node) { taken_[node->id()] = true; }
+  void refuse(const ir::Node* node, std::string reason) { reasons_[node->id()] = std::move(reason); }
+  bool taken(const ir::Node* node) const { return taken_[node->id()]; }
+  const std::string& reason(const ir::Node* node) const { return reasons_[node->id()]; }
+
+ private:
+  std::vector<bool> taken_;
+  std::vector<std::string> reasons_;
+};
+
+// Nodes that one executable runs. Kernel providers get one node.
+struct Region {
+  std::vector<const ir::Node*> nodes;
+};
+
+enum class Level : uint8_t { none = 0, basic = 1, extended = 2, layout = 3, all = 99 };  // ORT's optimization levels
+
+class Provider {
+ public:
+  virtual ~Provider() = default;
+  virtual const Identity& identity() const = 0;
+  // Says for every node of this graph (not of bodies: they are asked for on their own) yes, or no and why.
+  virtual Status claim(const ir::Graph& graph, Claims& claims) = 0;
+  // Its own lowering: run over the graphs whose nodes it holds, after placement.
+  virtual std::vector<passes::Pass> pipeline(Level) const { return {}; }
+  virtual Result<std::unique_ptr<Executable>> compile(const Region& region) = 0;
+};
+
+}  // namespace trunnion::ep

@@ -1,0 +1,319 @@
+// Implicit-GEMM convolution: the rows of A are output pixels, reached through pointers per (pixel, tap) that are built
+// for a few blocks of pixels at a time. A transposed convolution is one such GEMM per output phase (sub-pixel split).
+// With few input channels the innermost taps of a pixel are read as one segment; pixels at the border are then copied.
+#include <cstring>
+#include <numeric>
+
+#include "kernels/conv_geometry.h"
+#include "kernels/gemm.h"
+#include "kernels/gemm_pack.h"
+
+namespace trunnion::kernels {
+namespace {
+
+constexpr int64_t kPointerBytes = 128 << 10, kCopyFloats = 64 << 10;  // aims for the tables of one chunk
+constexpr int64_t kMergeBelow = 64;      // input channels from which a tap is long enough for a segment of its own
+constexpr int kAliasedRows = 8;          // as in gemm.cc: pixels a multiple of 4 KB apart share their cache sets
+
+int64_t round_up(int64_t a, int64_t b) { return conv_ceil_div(a, b) * b; }
+
+// All offsets in bytes.
+struct ScratchParts {
+  size_t pointers, firsts, zeros, copies, partial, size;
+};
+
+// The most taps that one phase has in one dimension.
+int64_t most_taps(const ConvShape& s, int dim) {
+  if (!s.transposed) return s.kernel[dim];
+  return conv_ceil_div(s.kernel[dim], s.stride[dim] / std::gcd(s.stride[dim], s.dilation[dim]));
+}
+
+ScratchParts scratch_parts(const ConvPlan& plan) {
+  const ConvShape& s = plan.shape;
+  const GemmMicroTable& table = gemm_micro_table();
+  const int64_t segments = most_taps(s, 0) * most_taps(s, 1) * most_taps(s, 2);
+  const int64_t slots = plan.chunk_blocks * kRowSlots;
+  ScratchParts p{};
+  size_t at = 0;
+  const auto take = [&at](int64_t bytes) {
+    const size_t begin = at;
+    at += static_cast<size_t>(round_up(bytes, 64));
+    return begin;
+  };
+  p.pointers = take(slots * segments * 8);
+  p.firsts = take((s.kernel[0] + s.kernel[1] + s.kernel[2]) * 8);
+  p.zeros = take(s.cin * plan.merged * 4);
+  p.copies = take(plan.merged > 1 ? slots * segments * s.cin * 4 : 0);
+  const int64_t k = segments * conv_gemm(plan).cin;
+  p.partial = take(k > kKBlock ? partial_size(table, {1, k}) * 4 : 0);
+  p.size = at;
+  return p;
+}
+
+// Where the taps of a phase read in one dimension.
+struct Firsts {
+  const int64_t* at;
+  int64_t count;
+};
+
+Firsts list_firsts(const TapLine& line, int64_t* out) {
+  int64_t n = 0;
+  for (int64_t k = 0; k < line.kernel; ++k) {
+    if (line.has(k)) out[n++] = line.first(k);
+  }
+  return {out, n};
+}
+
+class TileRun {
+ public:
+  TileRun(const ConvPlan& plan, const ConvArgs& args, int64_t phase, void* scratch)
+      : plan_(plan), args_(args), s_(plan.shape), table_(gemm_micro_table()), lines_(tap_lines(s_, phase)) {
+    const ScratchParts parts = scratch_parts(plan);
+    char* base = static_cast<char*>(scratch);
+    pointers_ = reinterpret_cast<const float**>(base + parts.pointers);
+    int64_t* firsts = reinterpret_cast<int64_t*>(base + parts.firsts);
+    z_ = list_firsts(lines_.z, firsts);
+    y_ = list_firsts(lines_.y, firsts + s_.kernel[0]);
+    x_ = list_firsts(lines_.x, firsts + s_.kernel[0] + s_.kernel[1]);
+    float* zeros = reinterpret_cast<float*>(base + parts.zeros);
+    std::memset(zeros, 0, static_cast<size_t>(s_.cin * plan.merged) * sizeof(float));
+    zeros_ = zeros;
+    copies_ = reinterpret_cast<float*>(base + parts.copies);
+    merged_ = plan.merged > 1 && args.x_pixel_stride == s_.cin;
+    segments_ = z_.count * y_.count * (merged_ ? 1 : x_.count);
+    flat_ = !s_.transposed || conv_phases(s_) == 1;
+    const int64_t pitch = lines_.x.advance() * args.x_pixel_stride;
+    max_rows_ = pitch % 1024 == 0 && table_.max_rows > kAliasedRows ? kAliasedRows : table_.max_rows;
+
+    run_.blocks = blocks_;
+    run_.ldc = args.y_pixel_stride * lines_.x.step();
+    run_.residual_ld = args.epilogue.residual_ld * lines_.x.step();
+    run_.partial = reinterpret_cast<float*>(base + parts.partial);
+  }
+
+  // Rows of this phase: pixels if they follow each other in memory, else lines of pixels.
+  int64_t rows() const {
+    const int64_t lines = s_.batch * lines_.z.outputs() * lines_.y.outputs();
+    return flat_ ? lines * lines_.x.outputs() : lines;
+  }
+
+  void run(int64_t row_begin, int64_t row_end, int64_t col_begin, int64_t col_end) {
+    const int64_t width = lines_.x.outputs();
+    if (row_begin >= row_end || width == 0) return;
+    if (flat_) {
+      const int64_t rows = row_end - row_begin, count = conv_ceil_div(rows, max_rows_);
+      const int64_t chunks = conv_ceil_div(count, plan_.chunk_blocks);
+      for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+        const int64_t last = even_part_begin(count, chunks, chunk + 1);
+        for (int64_t i = even_part_begin(count, chunks, chunk); i < last; ++i) {
+          const int64_t begin = row_begin + even_part_begin(rows, count, i);
+          add_block(begin / width, begin % width, row_begin + even_part_begin(rows, count, i + 1) - begin);
+        }
+        flush(col_begin, col_end);
+      }
+      return;
+    }
+    const int64_t per_line = conv_ceil_div(width, max_rows_);
+    for (int64_t line = row_begin; line < row_end; ++line) {
+      for (int64_t i = 0; i < per_line; ++i) {
+        if (run_.block_count == plan_.chunk_blocks) flush(col_begin, col_end);
+        const int64_t begin = even_part_begin(width, per_line, i);
+        add_block(line, begin, even_part_begin(width, per_line, i + 1) - begin);
+      }
+    }
+    flush(col_begin, col_end);
+  }
+
+ private:
+  // Output pixel j of a line, in pixels from the start of y.
+  int64_t out_pixel(int64_t line, int64_t j) const {
+    const int64_t ny = lines_.y.outputs(), nz = lines_.z.outputs();
+    const int64_t y = line % ny * lines_.y.step() + lines_.y.phase;
+    const int64_t z = line / ny % nz * lines_.z.step() + lines_.z.phase;
+    return ((line / ny / nz * s_.out[0] + z) * s_.out[1] + y) * s_.out[2] + j * lines_.x.step() + lines_.x.phase;
+  }
+
+  void add_block(int64_t line, int64_t j, int64_t count) {
+    RowBlock& block = blocks_[run_.block_count];
+    const float** rows = pointers_ + run_.block_count * segments_ * kRowSlots;
+    ++run_.block_count;
+    const int64_t pixel = out_pixel(line, j);
+    block.rows = rows;
+    block.count = static_cast<int>(count);
+    block.c = args_.y + pixel * args_.y_pixel_stride;
+    block.residual = args_.epilogue.residual ? args_.epilogue.residual + pixel * args_.epilogue.residual_ld : nullptr;
+    while (count > 0) {
+      const int64_t rest = lines_.x.outputs() - j, n = rest < count ? rest : count;
+      if (merged_) {
+        point_merged(line, j, n, rows);
+      } else {
+        point(line, j, n, rows);
+      }
+      rows += n;
+      count -= n;
+      j = 0;
+      ++line;
+    }
+  }
+
+  // The input line that tap (z, y) of an output line reads, or null where it is padding.
+  const float* input_line(int64_t line, int64_t first_z, int64_t first_y) const {
+    const int64_t ny = lines_.y.outputs(), nz = lines_.z.outputs();
+    const int64_t y = first_y + line % ny * lines_.y.advance(), z = first_z + line / ny % nz * lines_.z.advance();
+    if (y < 0 || y >= s_.in[1] || z < 0 || z >= s_.in[0]) return nullptr;
+    return args_.x + ((line / ny / nz * s_.in[0] + z) * s_.in[1] + y) * s_.in[2] * args_.x_pixel_stride;
+  }
+
+  // Pointers of n neighbouring pixels of a line, for all taps.
+  void point(int64_t line, int64_t j, int64_t n, const float** rows) const {
+    const int64_t advance = lines_.x.advance(), step = advance * args_.x_pixel_stride;
+    for (int64_t a = 0; a < z_.count; ++a) {
+      for (int64_t b = 0; b < y_.count; ++b) {
+        const float* in = input_line(line, z_.at[a], y_.at[b]);
+        for (int64_t c = 0; c < x_.count; ++c, rows += kRowSlots) {
+          int64_t i = 0;
+          if (in) {
+            const int64_t x = x_.at[c] + j * advance;
+            for (; i < n && x + i * advance < 0; ++i) rows[i] = zeros_;
+            const float* p = in + (x + i * advance) * args_.x_pixel_stride;
+            int64_t inside = x < s_.in[2] ? conv_ceil_div(s_.in[2] - x, advance) : 0;
+            if (inside > n) inside = n;
+            for (; i < inside; ++i, p += step) rows[i] = p;
+          }
+          for (; i < n; ++i) rows[i] = zeros_;
+        }
+      }
+    }
+  }
+
+  // The same where all taps along x are one segment.
+  void point_merged(int64_t line, int64_t j, int64_t n, const float** rows) {
+    const int64_t advance = lines_.x.advance(), length = x_.count * s_.cin;
+    for (int64_t a = 0; a < z_.count; ++a) {
+      for (int64_t b = 0; b < y_.count; ++b, rows += kRowSlots) {
+        const float* in = input_line(line, z_.at[a], y_.at[b]);
+        for (int64_t i = 0; i < n; ++i) {
+          const int64_t x = x_.at[0] + (j + i) * advance;
+          if (!in || x + x_.count <= 0 || x >= s_.in[2]) {
+            rows[i] = zeros_;
+          } else if (x >= 0 && x + x_.count <= s_.in[2]) {
+            rows[i] = in + x * s_.cin;
+          } else {
+            const int64_t before = x < 0 ? -x : 0;
+            const int64_t end = x + x_.count < s_.in[2] ? x_.count : s_.in[2] - x;
+            float* to = copies_ + copied_ * length;
+            ++copied_;
+            std::memset(to, 0, static_cast<size_t>(before * s_.cin) * sizeof(float));
+            std::memcpy(to + before * s_.cin, in + (x + before) * s_.cin,
+                        static_cast<size_t>((end - before) * s_.cin) * sizeof(float));
+            std::memset(to + end * s_.cin, 0, static_cast<size_t>((x_.count - end) * s_.cin) * sizeof(float));
+            rows[i] = to;
+          }
+        }
+      }
+    }
+  }
+
+  // Computes the blocks gathered so far; columns are groups when there are several.
+  void flush(int64_t col_begin, int64_t col_end) {
+    if (run_.block_count == 0) return;
+    const ConvGemm gemm = conv_gemm(plan_);
+    const int64_t taps = z_.count * y_.count * x_.count;
+    const float* weights =
+        args_.packed + packed_b_size(table_, 1, gemm.n) * gemm.cin * gemm.groups * taps_before(s_, lines_);
+    run_.k = {segments_, merged_ ? x_.count * s_.cin : gemm.cin};
+    run_.n = gemm.n;
+    Epilogue epilogue = args_.epilogue;
+    epilogue.bias_row = nullptr;
+    run_.epilogue = &epilogue;
+    if (gemm.groups == 1) {
+      run_.packed_b = weights;
+      run_.col_begin = col_begin;
+      run_.col_end = col_end;
+      run_blocks(table_, run_);
+    } else {
+      run_.col_begin = 0;
+      run_.col_end = gemm.n;
+      for (int64_t g = col_begin; g < col_end; ++g) {
+        run_.packed_b = weights + packed_b_size(table_, 1, gemm.n) * gemm.cin * taps * g;
+        run_.a_offset = g * gemm.cin;
+        epilogue.bias_col = args_.epilogue.bias_col ? args_.epilogue.bias_col + g * gemm.n : nullptr;
+        const int64_t move = g == col_begin ? g * gemm.n : gemm.n;
+        for (int i = 0; i < run_.block_count; ++i) {
+          blocks_[i].c += move;
+          if (blocks_[i].residual) blocks_[i].residual += move;
+        }
+        run_blocks(table_, run_);
+      }
+    }
+    run_.block_count = 0;
+    copied_ = 0;
+  }
+
+  const ConvPlan& plan_;
+  const ConvArgs& args_;
+  const ConvShape& s_;
+  const GemmMicroTable& table_;
+  const TapLines lines_;
+  Firsts z_, y_, x_;
+  const float** pointers_;
+  const float* zeros_;
+  float* copies_;
+  int64_t copied_ = 0;
+  bool merged_, flat_;
+  int64_t segments_;
+  int max_rows_;
+  BlockRun run_;
+  RowBlock blocks_[kBlocksPerRun];
+};
+
+}  // namespace
+
+void conv_indirect_plan(ConvPlan& plan, int threads) {
+  const ConvShape& s = plan.shape;
+  const GemmMicroTable& table = gemm_micro_table();
+  const ConvGemm gemm = conv_gemm(plan);
+  const int64_t segments = most_taps(s, 0) * most_taps(s, 1) * most_taps(s, 2), k = segments * gemm.cin;
+  const bool mergeable = !s.transposed && s.groups == 1 && s.kernel[2] > 1 && s.dilation[2] == 1;
+  plan.merged = mergeable && s.cin < kMergeBelow ? s.kernel[2] : 1;
+  int64_t blocks = kPointerBytes / (segments * kRowSlots * 8);
+  if (plan.merged > 1 && blocks > kCopyFloats / (kRowSlots * k)) blocks = kCopyFloats / (kRowSlots * k);
+  plan.chunk_blocks = blocks < 1 ? 1 : blocks > kBlocksPerRun ? kBlocksPerRun : blocks;
+  plan.scratch_size = scratch_parts(plan).size;
+
+  const int64_t phases = conv_phases(s), pixels = s.batch * conv_out_pixels(s);
+  if (pixels == 0) return;
+  const int64_t cols = gemm.groups > 1 ? gemm.groups : gemm.n;
+  if (phases == 1 && gemm.groups == 1) {
+    const GemmGrid grid = gemm_grid(pixels, gemm.n, k, threads);
+    plan.row_step = grid.row_step;
+    plan.row_tiles = grid.row_tiles;
+    plan.col_step = grid.col_step;
+    plan.col_tiles = grid.col_tiles;
+  } else {
+    // About the number of tiles that a GEMM of the same work would get; rows first, then columns.
+    const double work = static_cast<double>(pixels) * static_cast<double>(k) * static_cast<double>(s.cout);
+    const int64_t wanted = conv_ceil_div(tiles_wanted(work, threads), phases);
+    const int64_t lines = s.batch * conv_ceil_div(s.out[0], s.transposed ? s.stride[0] : 1) *
+                          conv_ceil_div(s.out[1], s.transposed ? s.stride[1] : 1);
+    const int64_t rows = phases == 1 ? pixels : lines;
+    const int64_t most = conv_ceil_div(rows, phases == 1 ? 2 * table.max_rows : 1);
+    plan.row_step = conv_ceil_div(rows, wanted < most ? wanted : most);
+    plan.row_tiles = conv_ceil_div(rows, plan.row_step);
+    const int64_t col_unit = gemm.groups > 1 ? 1 : int64_t{kPanelGroup} * table.width;
+    plan.col_step = round_up(conv_ceil_div(cols, conv_ceil_div(wanted, plan.row_tiles)), col_unit);
+    plan.col_tiles = conv_ceil_div(cols, plan.col_step);
+  }
+  plan.tiles = phases * plan.row_tiles * plan.col_tiles;
+}
+
+void conv_indirect_tile(const ConvPlan& plan, const ConvArgs& args, int64_t tile, void* scratch) {
+  const ConvGemm gemm = conv_gemm(plan);
+  const int64_t cols = gemm.groups > 1 ? gemm.groups : gemm.n;
+  const int64_t col = tile % plan.col_tiles * plan.col_step, row = tile / plan.col_tiles % plan.row_tiles * plan.row_step;
+  TileRun run(plan, args, tile / plan.col_tiles / plan.row_tiles, scratch);
+  const int64_t row_end = row + plan.row_step, col_end = col + plan.col_step;
+  run.run(row, row_end < run.rows() ? row_end : run.rows(), col, col_end < cols ? col_end : cols);
+}
+
+}  // namespace trunnion::kernels

@@ -1,0 +1,180 @@
+// fp32 GEMM: cutting C into tiles, a tile into row blocks, and the copies of A and B that a tile may need.
+#include "kernels/gemm.h"
+
+#include "kernels/gemm_driver.h"
+#include "kernels/gemm_pack.h"
+
+namespace trunnion::kernels {
+namespace {
+
+// Copied rows of A stand this far apart (floats) behind their length, so that they do not share cache sets.
+constexpr int64_t kRowPad = 16;
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+
+int64_t longest_k_block(int64_t k) { return k < kKBlock ? k : kKBlock; }
+
+// What the two callbacks of a run need.
+struct Sources {
+  const GemmMicroTable* table;
+  const GemmArgs* args;
+  // A: rows [row, row + rows) are copied to `a`, one K block at a time.
+  float* a = nullptr;
+  int64_t row = 0, rows = 0, a_stride = 0;
+  int64_t copied_row = -1, copied_k = -1;
+  // B: one K block of a panel group is packed to `b`.
+  float* b = nullptr;
+};
+
+void copy_a(void* context, const KBlock& kb) {
+  Sources& s = *static_cast<Sources*>(context);
+  if (s.copied_row == s.row && s.copied_k == kb.k) return;
+  s.copied_row = s.row;
+  s.copied_k = kb.k;
+  const GemmArgs& g = *s.args;
+  copy_strided(g.a + s.row * g.a_row_stride + kb.offset * g.a_k_stride, g.a_row_stride, g.a_k_stride, s.rows, kb.length,
+               s.a, s.a_stride);
+}
+
+const float* pack_b(void* context, const KBlock& kb, int64_t panel_begin, int64_t panel_end) {
+  Sources& s = *static_cast<Sources*>(context);
+  const GemmArgs& g = *s.args;
+  pack_b_block(*s.table, g.b, g.b_k_stride, g.b_n_stride, kb.k, kb.k + kb.length, g.n, panel_begin, panel_end,
+               is_narrow(g.n) ? kb.length : kb.length * s.table->width, s.b);
+  return s.b;
+}
+
+// Rows a multiple of 4 KB apart share their cache sets; so many of them find room in a first-level cache of 8 ways.
+constexpr int kAliasedRows = 8;
+
+bool rows_alias(const GemmArgs& g) { return !g.a_rows && g.a_k_stride == 1 && g.a_row_stride % 1024 == 0 && g.k > 16; }
+
+struct Scratch {
+  int64_t partial, a, b;  // floats
+};
+Scratch scratch_parts(const GemmMicroTable& table, int64_t n, int64_t k) {
+  const int64_t block = longest_k_block(k);
+  const int64_t group = is_narrow(n) ? n : int64_t{kPanelGroup} * table.width;
+  return {round_up(partial_size(table, {1, k}), 16),
+          round_up(int64_t{kBlocksPerRun} * table.max_rows * (block + kRowPad), 16), round_up(group * block, 16)};
+}
+
+}  // namespace
+
+int64_t gemm_panel_width() { return gemm_micro_table().width; }
+
+int64_t gemm_panel_count(int64_t n) { return ceil_div(n, gemm_micro_table().width); }
+
+int64_t gemm_packed_b_size(int64_t k, int64_t n) { return packed_b_size(gemm_micro_table(), k, n); }
+
+void gemm_pack_b(const float* b, int64_t k_stride, int64_t n_stride, int64_t k, int64_t n, int64_t panel_begin,
+                 int64_t panel_end, float* packed) {
+  const GemmMicroTable& table = gemm_micro_table();
+  pack_b_block(table, b, k_stride, n_stride, 0, k, n, panel_begin, panel_end, is_narrow(n) ? k : k * table.width,
+               packed + panel_begin * k * table.width);
+}
+
+size_t gemm_scratch_size(int64_t n, int64_t k) {
+  const Scratch s = scratch_parts(gemm_micro_table(), n, k);
+  return static_cast<size_t>(s.partial + s.a + s.b) * sizeof(float);
+}
+
+GemmGrid gemm_grid(int64_t m, int64_t n, int64_t k, int threads) {
+  GemmGrid grid;
+  if (m <= 0 || n <= 0) return grid;
+  const GemmMicroTable& table = gemm_micro_table();
+  const int64_t unit = int64_t{kPanelGroup} * table.width, rows_unit = 2 * int64_t{table.max_rows};
+  const int64_t most_cols = ceil_div(n, unit), most_rows = ceil_div(m, rows_unit);
+  const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k > 0 ? k : 1);
+  const int64_t wanted = tiles_wanted(work, threads);
+  // Of the cuts into about the wanted number, the one that reads the least: A once per column tile, B once per row tile.
+  int64_t best_rows = 1, best_cols = 1;
+  if (wanted > 1) {
+    double best = -1.0;
+    for (int64_t cols = 1; cols <= wanted && cols <= most_cols; ++cols) {
+      int64_t rows = ceil_div(wanted, cols);
+      if (rows > most_rows) rows = most_rows;
+      const double shortfall = static_cast<double>(wanted) / static_cast<double>(rows * cols);
+      const double reads = static_cast<double>(m) * static_cast<double>(cols) + static_cast<double>(n) * static_cast<double>(rows);
+      const double cost = reads * (shortfall > 1.0 ? shortfall * shortfall : 1.0);
+      if (best < 0.0 || cost < best) {
+        best = cost;
+        best_rows = rows;
+        best_cols = cols;
+      }
+    }
+  }
+  grid.col_step = best_cols == 1 ? n : round_up(ceil_div(n, best_cols), unit);
+  grid.row_step = ceil_div(m, best_rows);
+  grid.col_tiles = ceil_div(n, grid.col_step);
+  grid.row_tiles = ceil_div(m, grid.row_step);
+  return grid;
+}
+
+void gemm_tile(const GemmArgs& args, int64_t row_begin, int64_t row_end, int64_t col_begin, int64_t col_end,
+               void* scratch) {
+  if (row_begin >= row_end || col_begin >= col_end) return;
+  const GemmMicroTable& table = gemm_micro_table();
+  const Scratch parts = scratch_parts(table, args.n, args.k);
+  Sources sources;
+  sources.table = &table;
+  sources.args = &args;
+  sources.a = static_cast<float*>(scratch) + parts.partial;
+  sources.b = sources.a + parts.a;
+  sources.a_stride = longest_k_block(args.k) + kRowPad;
+
+  BlockRun run;
+  run.k = {1, args.k};
+  run.n = args.n;
+  run.packed_b = args.packed_b;
+  run.col_begin = col_begin;
+  run.col_end = col_end;
+  run.ldc = args.ldc;
+  run.residual_ld = args.epilogue.residual_ld;
+  run.epilogue = &args.epilogue;
+  run.partial = static_cast<float*>(scratch);
+  run.context = &sources;
+  if (!args.packed_b) run.pack_b = &pack_b;
+  const bool copy = !args.a_rows && args.a_k_stride != 1;
+  if (copy) run.copy_a = &copy_a;
+
+  const Epilogue& e = args.epilogue;
+  const float* pointers[kBlocksPerRun * kRowSlots];
+  RowBlock blocks[kBlocksPerRun];
+  const int most_rows = rows_alias(args) && table.max_rows > kAliasedRows ? kAliasedRows : table.max_rows;
+  const int64_t rows = row_end - row_begin, block_count = ceil_div(rows, most_rows);
+  const int64_t runs = ceil_div(block_count, kBlocksPerRun);
+  for (int64_t r = 0; r < runs; ++r) {
+    const int64_t first = even_part_begin(block_count, runs, r), last = even_part_begin(block_count, runs, r + 1);
+    const int64_t run_row = row_begin + even_part_begin(rows, block_count, first);
+    sources.row = run_row;
+    sources.rows = row_begin + even_part_begin(rows, block_count, last) - run_row;
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t row = row_begin + even_part_begin(rows, block_count, i);
+      RowBlock& block = blocks[i - first];
+      const float** p = pointers + (i - first) * kRowSlots;
+      block.rows = p;
+      block.count = static_cast<int>(row_begin + even_part_begin(rows, block_count, i + 1) - row);
+      block.c = args.c + row * args.ldc;
+      block.residual = e.residual ? e.residual + row * e.residual_ld : nullptr;
+      block.bias_row = e.bias_row ? e.bias_row + row : nullptr;
+      for (int j = 0; j < block.count; ++j) {
+        p[j] = copy          ? sources.a + (row + j - run_row) * sources.a_stride
+               : args.a_rows ? args.a_rows[row + j]
+                             : args.a + (row + j) * args.a_row_stride;
+      }
+    }
+    run.blocks = blocks;
+    run.block_count = static_cast<int>(last - first);
+    run_blocks(table, run);
+  }
+}
+
+void gemm_tile(const GemmArgs& args, const GemmGrid& grid, int64_t index, void* scratch) {
+  const int64_t row = index / grid.col_tiles * grid.row_step, col = index % grid.col_tiles * grid.col_step;
+  gemm_tile(args, row, row + grid.row_step < args.m ? row + grid.row_step : args.m, col,
+            col + grid.col_step < args.n ? col + grid.col_step : args.n, scratch);
+}
+
+}  // namespace trunnion::kernels

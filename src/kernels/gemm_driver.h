@@ -1,0 +1,89 @@
+// The loops around the fp32 micro-kernels, shared by GEMM (one segment) and implicit-GEMM convolution (one per tap).
+// Loop order: groups of panels; blocks of K; panels; blocks of rows. The partial sums of a group live in scratch, so C is
+// written once and B is read once from far away.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/epilogue.h"
+#include "kernels/gemm_microkernel.h"
+
+namespace trunnion::kernels {
+
+inline constexpr int kBlocksPerRun = 16;   // row blocks that share one pass over B
+inline constexpr int kPanelGroup = 4;
+inline constexpr int64_t kKBlock = 256;    // multiply-adds in one chain; fixed, since it decides the bits
+
+struct KShape {
+  int64_t segments = 0;
+  int64_t length = 0;
+  int64_t size() const { return segments * length; }
+};
+
+// Blocks follow from the shape alone. A block is a run of whole segments or a piece of one.
+struct KBlock {
+  int64_t segment, segments;
+  int64_t offset, length;  // within each segment
+  int64_t k;               // first k of the block
+};
+int64_t k_block_count(const KShape& k);
+KBlock k_block(const KShape& k, int64_t index);
+
+// `rows` is indexed by [segment][kRowSlots].
+struct RowBlock {
+  const float* const* rows = nullptr;
+  float* c = nullptr;  // at column 0, like residual
+  const float* residual = nullptr;
+  const float* bias_row = nullptr;
+  int count = 0;
+};
+
+struct BlockRun {
+  const RowBlock* blocks = nullptr;  // at most kBlocksPerRun
+  int block_count = 0;
+  KShape k;
+  int64_t a_offset = 0;              // floats, added to every row pointer
+  int64_t n = 0;                     // columns of packed B
+  const float* packed_b = nullptr;
+  int64_t col_begin = 0, col_end = 0;
+  int64_t ldc = 0, residual_ld = 0;
+  const Epilogue* epilogue = nullptr;  // bias_col at column 0; residual and bias_row come from the blocks
+  float* partial = nullptr;            // partial_size() floats
+
+  // Optional sources, with `context`: brings one K block of the panels into a packed form whose panels stand
+  // block length * width apart (narrow: columns, block length apart) ...
+  const float* (*pack_b)(void* context, const KBlock& block, int64_t panel_begin, int64_t panel_end) = nullptr;
+  // ... and makes the row pointers valid for a K block, with offset 0 within it.
+  void (*copy_a)(void* context, const KBlock& block) = nullptr;
+  void* context = nullptr;
+};
+
+// Tiles worth making for `work` multiply-adds on so many threads: none below about 10 us.
+inline int64_t tiles_wanted(double work, int threads) {
+  constexpr double kWorkPerTile = 1.5e6;
+  const int64_t most = threads <= 1 ? 1 : 4 * int64_t{threads};
+  const int64_t worth = work < kWorkPerTile * static_cast<double>(most) ? static_cast<int64_t>(work / kWorkPerTile) : most;
+  return worth < 1 ? 1 : worth;
+}
+
+void run_blocks(const GemmMicroTable& table, const BlockRun& run);
+
+// Floats of partial sums for one run.
+int64_t partial_size(const GemmMicroTable& table, const KShape& k);
+
+// An N so small that B is packed by columns and the sums are dot products.
+inline bool is_narrow(int64_t n) { return n <= kNarrowCols; }
+
+// Columns that the last panel holds in memory.
+inline int64_t last_panel_width(const GemmMicroTable& table, int64_t n) {
+  const int64_t rest = n % table.width;
+  return rest == 0 || rest > table.lanes ? table.width : table.lanes;
+}
+
+// Rows of block `index` when `rows` rows are cut into `count` nearly equal blocks, and where it begins.
+inline int64_t even_part_begin(int64_t rows, int64_t count, int64_t index) {
+  const int64_t base = rows / count, extra = rows % count;
+  return base * index + (index < extra ? index : extra);
+}
+
+}  // namespace trunnion::kernels

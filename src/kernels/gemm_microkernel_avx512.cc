@@ -1,0 +1,54 @@
+// fp32 micro-kernels for AVX-512: up to 14 rows by 32 columns (28 accumulators of 32 registers).
+#pragma GCC diagnostic ignored "-Wuninitialized"  // false alarms in the headers of GCC 12
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#include <immintrin.h>
+
+#include "kernels/gemm_microkernel.h"
+
+namespace trunnion::kernels::avx512 {
+namespace {
+
+struct V {
+  using T = __m512;
+  static constexpr int kLanes = 16;
+  static __mmask16 mask(int64_t n) { return n >= 16 ? 0xffff : n <= 0 ? 0 : static_cast<__mmask16>((1u << n) - 1); }
+  static T zero() { return _mm512_setzero_ps(); }
+  static T set1(float x) { return _mm512_set1_ps(x); }
+  static T load(const float* p) { return _mm512_loadu_ps(p); }
+  static void store(float* p, T x) { _mm512_storeu_ps(p, x); }
+  static T load_n(const float* p, int64_t n) { return _mm512_maskz_loadu_ps(mask(n), p); }
+  static void store_n(float* p, T x, int64_t n) { _mm512_mask_storeu_ps(p, mask(n), x); }
+  static T fma(T a, T b, T c) { return _mm512_fmadd_ps(a, b, c); }
+  static T add(T a, T b) { return _mm512_add_ps(a, b); }
+  static T mul(T a, T b) { return _mm512_mul_ps(a, b); }
+  static T min(T a, T b) { return _mm512_min_ps(a, b); }
+  static T max(T a, T b) { return _mm512_max_ps(a, b); }
+  static T leaky(T x, T slope) {
+    return _mm512_mask_mul_ps(x, _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_LT_OQ), x, slope);
+  }
+  static float sum(T x) { return _mm512_reduce_add_ps(x); }
+};
+
+#include "kernels/gemm_microkernel_inl.h"
+
+}  // namespace
+
+extern const GemmMicroTable kGemmMicroTable;
+const GemmMicroTable kGemmMicroTable = {
+    16,
+    32,
+    14,
+    3,
+    {nullptr, tile<1, 1>, tile<2, 1>, tile<3, 1>, tile<4, 1>, tile<5, 1>, tile<6, 1>, tile<7, 1>, tile<8, 1>,
+     tile<9, 1>, tile<10, 1>, tile<11, 1>, tile<12, 1>, tile<13, 1>, tile<14, 1>},
+    {nullptr, tile<1, 2>, tile<2, 2>, tile<3, 2>, tile<4, 2>, tile<5, 2>, tile<6, 2>, tile<7, 2>, tile<8, 2>,
+     tile<9, 2>, tile<10, 2>, tile<11, 2>, tile<12, 2>, tile<13, 2>, tile<14, 2>},
+    {nullptr, tile<1, 8>, tile<2, 8>, tile<3, 8>},
+    {{},
+     {nullptr, narrow<1, 1>, narrow<1, 2>, narrow<1, 3>, narrow<1, 4>},
+     {nullptr, narrow<2, 1>, narrow<2, 2>, narrow<2, 3>, narrow<2, 4>},
+     {nullptr, narrow<3, 1>, narrow<3, 2>, narrow<3, 3>, narrow<3, 4>},
+     {nullptr, narrow<4, 1>, narrow<4, 2>, narrow<4, 3>, narrow<4, 4>}},
+};
+
+}  // namespace trunnion::kernels::avx512

@@ -1,0 +1,13 @@
+// What transpose.simd.cc gives to transpose.cc: 2-D transposition of 4-byte elements.
+#pragma once
+#include "kernels/elem.h"
+
+namespace trunnion::kernels {
+
+struct TransposeTable {
+  // y[c * y_stride + r] = x[r * x_stride + c].
+  void (*words)(const float* x, int64_t x_stride, float* y, int64_t y_stride, int64_t rows, int64_t cols);
+};
+const TransposeTable& transpose_table();
+
+}  // namespace trunnion::kernels

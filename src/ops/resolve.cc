@@ -1,0 +1,77 @@
+// Nodes get their signature and their operator file, and are checked against the signature.
+#include <map>
+#include <mutex>
+
+#include "ops/catalog.h"
+#include "schema/row.h"
+#include "schema/schema.h"
+
+namespace trunnion::ops {
+namespace {
+
+// Signatures that operator files state themselves (contrib and fused operators), parsed once.
+Result<const schema::Schema*> own_schema(const OpDef& def) {
+  static std::mutex mutex;
+  static std::map<const OpDef*, schema::Schema> parsed;
+  std::lock_guard lock(mutex);
+  if (const auto it = parsed.find(&def); it != parsed.end()) return &it->second;
+  TRN_ASSIGN(schema::Schema s, schema::parse_row(def.schema_row));
+  return &parsed.emplace(&def, std::move(s)).first->second;
+}
+
+Status unknown_operator(const ir::Node& n) {
+  const auto versions = schema::versions(n.domain(), n.op_type());
+  if (!versions.empty())
+    return invalid_graph("No Op registered for {} with domain_version of {}: operator {} of domain '{}' exists from opset {}, the model imports opset {}",
+                         n.op_type(), n.opset(), n.op_type(), schema::domain_text(n.domain()), versions.front(), n.opset());
+  std::vector<std::string_view> similar;
+  if (schema::newest_opset(n.domain()) > 0) {
+    similar = schema::similar_operators(n.domain(), n.op_type());
+  }
+  std::string hint;
+  if (!similar.empty()) hint = fmt::format("; similar names: {}", fmt::join(similar, ", "));
+  if (schema::newest_opset(n.domain()) > 0)
+    return invalid_graph("No Op registered for {} with domain_version of {}: domain '{}' has no such operator{}", n.op_type(), n.opset(),
+                         schema::domain_text(n.domain()), hint);
+  return error(Code::fail, "Fatal error: {}:{}(-1) is not a registered function/op: no operator of that name and domain is known, nor a function of the model",
+               n.domain(), n.op_type());
+}
+
+Status resolve_node(ir::Node& n) {
+  if (!n.def) n.def = find_op(n.domain(), n.op_type());
+  if (!n.schema) {
+    n.schema = schema::find(n.domain(), n.op_type(), n.opset());
+    if (!n.schema && n.def && !n.def->schema_row.empty()) {
+      TRN_ASSIGN(n.schema, own_schema(*n.def));
+    }
+  }
+  if (!n.schema) return unknown_operator(n);
+  if (n.schema->deprecated)
+    return invalid_graph("operator {} is deprecated since opset {} of domain '{}'; the model imports opset {}", n.op_type(), n.schema->since,
+                         schema::domain_text(n.domain()), n.opset());
+  // Trailing optional inputs may be left out or given as empty names.
+  size_t inputs = n.inputs().size();
+  if (auto s = n.schema->check_arity(inputs, n.outputs().size()); !s.ok()) return Status(Code::invalid_graph, s.message());
+  for (size_t i = 0; i < inputs; ++i)
+    if (!n.inputs()[i] && n.schema->is_input_required(i)) {
+      const auto* p = n.schema->input(i);
+      return invalid_graph("input {} ({}) is required, but it is left out", i, p ? p->name : std::string_view("?"));
+    }
+  std::vector<schema::NodeAttr> attrs;
+  for (const auto& a : n.attrs()) attrs.push_back({a.name, a.type()});
+  if (auto s = n.schema->check_attributes(attrs); !s.ok()) return Status(Code::invalid_graph, s.message());
+  return {};
+}
+
+}  // namespace
+
+Status resolve(ir::Graph& graph) {
+  Status status;
+  graph.for_each_node_deep([&](ir::Node* n) {
+    if (!status.ok()) return;
+    if (auto s = resolve_node(*n); !s.ok()) status = s.with_context(n->label());
+  });
+  return status;
+}
+
+}  // namespace trunnion::ops

@@ -1,0 +1,95 @@
+// TensorScatter (ai.onnx 24): writes an update into a cache along the sequence axis, at a place of its own for each
+// batch entry; circular mode wraps around. In place when the planner allows: the cache is then only written to.
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "ops/move.h"
+#include "ops/op.h"
+#include "ops/shape.h"
+
+namespace trunnion::ops {
+namespace {
+
+struct Params {
+  int64_t axis;
+  bool circular;
+};
+Result<Params> read(const ir::Node& n) {
+  const std::string mode = n.attr("mode", "linear");
+  if (mode != "linear" && mode != "circular") return invalid_argument("attribute mode is '{}', needs 'linear' or 'circular'", mode);
+  return Params{n.attr("axis", -2), mode == "circular"};
+}
+
+Status infer(const ir::Node& n, ir::Facts& f) {
+  TRN_ASSIGN(const Params p, read(n));
+  if (!f.has(0)) return {};
+  f.set(0, f.dtype(0), f.in(0).type.shape);
+  if (!f.has_rank(0)) return {};
+  const int rank = f.in(0).rank();
+  TRN_ASSIGN(const int axis, normalize_axis(p.axis, rank));
+  if (axis == 0) return invalid_argument("axis 0 is the batch, the sequence needs another");
+  TRN_TRY(expect_rank(f, 1, rank));
+  TRN_TRY(expect_rank(f, 2, 1));
+  for (int d = 0; f.has_rank(1) && d < rank; ++d) {
+    const Dim &have = f.in(0).dim(d), &update = f.in(1).dim(d);
+    if (!have.is_int() || !update.is_int()) continue;
+    if (d == axis ? update.value() > have.value() : update.value() != have.value())
+      return invalid_argument("update of shape {} does not fit a cache of shape {}", shape_text(f.in(1).shape()), shape_text(f.in(0).shape()));
+  }
+  if (f.has_rank(2) && f.in(2).dim(0).is_int() && f.in(0).dim(0).is_int() && !(f.in(2).dim(0) == f.in(0).dim(0)))
+    return invalid_argument("write_indices has {} entries, the batch is {}", f.in(2).dim(0).value(), f.in(0).dim(0).value());
+  return {};
+}
+
+class TensorScatterKernel final : public Kernel {
+ public:
+  static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) {
+    TRN_ASSIGN(const Params p, read(node));
+    return std::unique_ptr<Kernel>(new TensorScatterKernel(p));
+  }
+
+  Status run(KernelContext& ctx) const override {
+    const TensorView &x = ctx.in(0), &update = ctx.in(1), &y = ctx.out(0);
+    TRN_ASSIGN(const int axis, normalize_axis(p_.axis, x.rank));
+    const int64_t batch = x.dim(0), middle = product(x.shape(), 1, axis), inner = product(x.shape(), axis + 1, x.rank);
+    const int64_t longest = x.dim(axis), length = update.dim(axis);
+    const auto* places = ctx.has_in(2) ? ctx.in(2).as<const int64_t>() : nullptr;
+    if (places && ctx.in(2).count != batch) return invalid_argument("write_indices has {} entries, the batch is {}", ctx.in(2).count, batch);
+    if (length > longest) return invalid_argument("an update of {} does not fit a cache of {}", length, longest);
+    for (int64_t b = 0; places && b < batch; ++b)
+      if (places[b] < 0 || (!p_.circular && places[b] > longest - length))
+        return invalid_argument("write index {} with {} entries does not fit a cache of {}", places[b], length, longest);
+    copy_elements(ctx, x.data, y.data, x.count, x.dtype);
+    if (update.count == 0) return {};
+    ctx.parallel_for(batch * middle, move_grain(static_cast<size_t>(length * inner) * size_of(x.dtype)), [&](int64_t begin, int64_t end) {
+      for (int64_t k = begin; k < end; ++k) {
+        const int64_t place = (places ? places[k / middle] : 0) % longest;
+        const int64_t before = std::min(length, longest - place);  // up to the end of the cache
+        copy(y, (k * longest + place) * inner, update, k * length * inner, before * inner);
+        copy(y, k * longest * inner, update, (k * length + before) * inner, (length - before) * inner);
+      }
+    });
+    return {};
+  }
+
+ private:
+  explicit TensorScatterKernel(Params p) : p_(p) {}
+
+  static void copy(const TensorView& y, int64_t to, const TensorView& x, int64_t from, int64_t n) {
+    if (x.dtype == DType::string)
+      std::copy_n(x.as<const std::string>() + from, n, y.as<std::string>() + to);
+    else if (n > 0)
+      std::memcpy(element(y.data, to, y.dtype), element(x.data, from, x.dtype), static_cast<size_t>(n) * size_of(x.dtype));
+  }
+
+  Params p_;
+};
+
+constexpr DTypes kTypes = kPlainTypes | DType::string;
+constexpr OpDef kDefs[] = {{"TensorScatter", infer, cpu<TensorScatterKernel>(kTypes), {.reviewed = 24, .in_place = {{0, 0}}}}};
+
+}  // namespace
+
+TRUNNION_OPS(tensor_scatter, kDefs);
+}  // namespace trunnion::ops

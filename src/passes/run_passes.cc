@@ -1,0 +1,44 @@
+#include <algorithm>
+
+#include "base/os.h"
+#include "ir/verify.h"
+#include "ops/catalog.h"
+#include "passes/pass.h"
+
+namespace trunnion::passes {
+namespace {
+
+// Bodies first: what they simplify may free values of the graph around them.
+Status run_deep(const Pass& pass, ir::Graph& graph, PassContext& context) {
+  for (ir::Node* n = graph.first(); n; n = n->next())
+    for (ir::Graph* body : n->bodies()) TRN_TRY(run_deep(pass, *body, context));
+  return pass.run(graph, context);
+}
+
+}  // namespace
+
+Status run_passes(ir::Graph& graph, std::span<const Pass> list, PassContext& context, const RunOptions& options,
+                  std::vector<PassRecord>& records) {
+  for (int round = 0; round < options.max_rounds; ++round) {
+    bool changed = false;
+    for (const Pass& pass : list) {
+      if (std::find(options.disabled.begin(), options.disabled.end(), pass.name) != options.disabled.end()) continue;
+      context.changes = 0;
+      const int64_t begin = os::monotonic_ns();
+      if (auto s = run_deep(pass, graph, context); !s.ok()) return s.with_context(std::string("pass ") + pass.name);
+      if (context.changes) {
+        TRN_TRY(ops::resolve(graph));
+        if (auto s = ops::infer(graph); !s.ok()) return s.with_context(std::string("after pass ") + pass.name);
+        changed = true;
+        if (options.dump) options.dump(pass.name, graph);
+      }
+      records.push_back({pass.name, context.changes, static_cast<double>(os::monotonic_ns() - begin) * 1e-6});
+      if (options.verify && context.changes)
+        if (auto s = ir::verify(graph); !s.ok()) return s.with_context(std::string("after pass ") + pass.name);
+    }
+    if (!changed) break;
+  }
+  return {};
+}
+
+}  // namespace trunnion::passes

@@ -1,0 +1,132 @@
+// Program: what a graph becomes before it runs. Immutable, shared by all threads. Segment: a stretch of a Program planned
+// for concrete shapes: which steps run, where every value lives. run/ needs nothing of plan but this header.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "ep/provider.h"
+#include "tensor/tensor.h"
+
+namespace trunnion::plan {
+
+class Program;
+
+// A body of a control-flow step. Its program's inputs are the body's formal inputs, then its captures.
+struct Body {
+  std::unique_ptr<Program> program;
+  std::vector<int> captures;  // value ids of the enclosing program
+};
+
+struct Step {
+  enum class Kind : uint8_t { kernel, branch, loop, scan };
+  Kind kind = Kind::kernel;
+  const ep::Executable* executable = nullptr;  // kernel steps
+  const ir::Node* node = nullptr;
+  int node_index = 0;        // dense over the whole program tree: the row in the placement
+  std::vector<int> inputs;   // value ids; -1: absent
+  std::vector<int> outputs;  // value ids; -1: not wanted
+  std::vector<Body> bodies;  // branch: then, else; loop and scan: one
+};
+
+// One value of a program.
+struct ValueInfo {
+  const std::string* name = nullptr;
+  DType dtype = DType::undefined;
+  bool is_tensor = true;
+  int producer = -1;        // step; -1: input or constant
+  int last_use = -1;        // last step that reads it; steps.size() when it is an output of the program
+  int output = -1;          // first index in Program::outputs
+  int output_buffer = -1;   // output whose buffer it may live in: its own, or that of a view of it
+  Tensor constant;          // elements of a constant
+};
+
+class Program {
+ public:
+  std::shared_ptr<const void> owner;  // keeps the graph and its weights alive
+  std::vector<Step> steps;
+  std::vector<ValueInfo> values;
+  std::vector<int> inputs;
+  std::vector<int> outputs;
+  std::vector<std::unique_ptr<ep::Executable>> executables;
+};
+
+// Where a value of a segment lives.
+struct Spot {
+  enum class Where : uint8_t {
+    arena,     // at `offset` of the segment's memory
+    output,    // in the buffer of output `index`
+    constant,  // worked out when the plan was made: Segment::constants[index]
+    alias,     // the bytes of an earlier value (id `index`) under another shape
+    strings,   // a tensor of std::string that the frame owns
+  };
+  int value = -1;
+  Where where = Where::arena;
+  int index = -1;
+  DType dtype = DType::undefined;
+  Shape shape;
+  int64_t count = 0;
+  size_t offset = 0;
+};
+
+struct PlannedStep {
+  int step = 0;
+  const ep::Executable* executable = nullptr;
+  std::unique_ptr<ops::KernelState> state;
+  size_t scratch_offset = 0;
+  size_t scratch_bytes = 0;
+};
+
+// What a shape key is made of: for every value its kind, element type and dimensions.
+using ShapeKey = SmallVector<int64_t, 32>;
+void append_key(ShapeKey& key, const TensorView& view);
+void append_key_other(ShapeKey& key, int kind);  // not a tensor
+
+// Steps [begin, end) with all shapes known. When end is not the end of the program, step `end` is one whose output
+// shapes depend on elements (or that holds no tensors, or has bodies): it runs on its own, and the segment after it is
+// chosen by the shapes that it gave.
+struct Segment {
+  const Program* program = nullptr;
+  int begin = 0, end = 0;
+  std::vector<PlannedStep> steps;
+  std::vector<Spot> spots;
+  std::vector<Tensor> constants;
+  size_t arena_bytes = 0;
+
+  // Follow-on segments by the shapes of step `end`'s outputs.
+  struct Child {
+    ShapeKey key;
+    std::shared_ptr<const Segment> segment;
+  };
+  mutable std::mutex mutex;
+  mutable std::vector<Child> children;  // most recent last
+};
+
+// What is known of a value when a segment is planned: its shape (the view, data not read) and, for constants, elements.
+struct Known {
+  const TensorView* view = nullptr;    // null: not a tensor, or not computed
+  const Tensor* constant = nullptr;
+};
+
+// Plans the steps from `begin` on, as far as shapes follow. known(v) answers for values that earlier steps made.
+Result<std::shared_ptr<const Segment>> make_segment(const Program& program, int begin, FunctionRef<Known(int)> known, int threads);
+
+// Shapes and types of the outputs of one step, from its actual inputs (views with data; null: absent).
+// An output whose shape cannot be known before the kernel runs has rank -1.
+struct OutputShape {
+  DType dtype = DType::undefined;
+  bool known = false;
+  Shape shape;
+};
+Status infer_step(const Step& step, std::span<const TensorView* const> inputs, std::span<OutputShape> outputs);
+
+// Output shapes from a body's declared or inferred facts, unknown dimensions as 0: for loops that never ran.
+OutputShape declared_output(const Program& body, int output);
+
+// Builds the program of a graph (and of all bodies). `owner` keeps the graph alive.
+Result<std::unique_ptr<Program>> build(const ir::Graph& graph, ep::Provider& provider, std::shared_ptr<const void> owner);
+
+}  // namespace trunnion::plan

@@ -1,0 +1,308 @@
+#include "run/control_flow.h"
+
+#include <cstring>
+
+#include "base/error.h"
+#include "run/frame.h"
+#include "run/stacker.h"
+
+namespace trunnion::run {
+namespace {
+
+using trunnion::Value;
+
+Result<bool> read_bool(const TensorView& v, const char* what) {
+  if (v.dtype != DType::boolean || v.count != 1)
+    return invalid_argument("{} must be one bool, it is {} of type {}", what, shape_text(v.shape()), dtype_name(v.dtype));
+  return *v.as<uint8_t>() != 0;
+}
+
+// Feeds of a body: room for the formal inputs, then the captures.
+std::vector<Feed> capture_feeds(const plan::Body& body, Frame& frame) {
+  std::vector<Feed> feeds(body.program->inputs.size() - body.captures.size());
+  for (int v : body.captures) feeds.push_back(frame.feed(v));
+  return feeds;
+}
+
+Status run_branch(Executor& executor, int index, Frame& frame, const RunEnv& env) {
+  const plan::Step& step = frame.program.steps[static_cast<size_t>(index)];
+  TRN_ASSIGN(const bool condition, read_bool(frame.feed(step.inputs[0]).view, "the condition"));
+  const int which = condition ? 0 : 1;
+  const plan::Body& body = step.bodies[static_cast<size_t>(which)];
+  const auto feeds = capture_feeds(body, frame);
+  std::vector<Value> outputs(body.program->outputs.size());
+  TRN_TRY(executor.body(index, which).run(env, feeds, outputs));
+  for (size_t k = 0; k < step.outputs.size(); ++k)
+    if (step.outputs[k] >= 0) frame.set_value(step.outputs[k], std::move(outputs[k]));
+  return {};
+}
+
+Tensor iteration_tensor(int64_t i, int rank) {
+  const int64_t one[] = {1};
+  auto t = Tensor::allocate(DType::i64, std::span<const int64_t>(one, static_cast<size_t>(rank)));
+  if (!t.ok()) return {};
+  *t->data<int64_t>() = i;
+  return std::move(t).value();
+}
+
+Tensor bool_tensor(bool b, int rank) {
+  const int64_t one[] = {1};
+  auto t = Tensor::allocate(DType::boolean, std::span<const int64_t>(one, static_cast<size_t>(rank)));
+  if (!t.ok()) return {};
+  *t->data<uint8_t>() = b;
+  return std::move(t).value();
+}
+
+// Bodies declare the counter and the condition as scalars or as tensors of one element.
+int declared_rank(const ir::Graph& body, size_t input) {
+  const auto& fact = body.inputs()[input]->fact;
+  return fact.has_rank() && fact.rank() == 1 ? 1 : 0;
+}
+
+Status run_loop(Executor& executor, int index, Frame& frame, const RunEnv& env) {
+  const plan::Step& step = frame.program.steps[static_cast<size_t>(index)];
+  const plan::Body& body = step.bodies[0];
+  const ir::Graph& graph = *step.node->graph_attr("body");
+  Executor& run = executor.body(index, 0);
+
+  int64_t trips = -1;  // no limit
+  if (step.inputs.size() > 0 && step.inputs[0] >= 0) {
+    const TensorView m = frame.feed(step.inputs[0]).view;
+    if (m.dtype != DType::i64 || m.count != 1) return invalid_argument("the trip count must be one int64, it is {} of type {}", shape_text(m.shape()), dtype_name(m.dtype));
+    trips = std::max<int64_t>(0, *m.as<int64_t>());
+  }
+  bool go = true;
+  if (step.inputs.size() > 1 && step.inputs[1] >= 0) {
+    TRN_ASSIGN(go, read_bool(frame.feed(step.inputs[1]).view, "the loop condition"));
+  }
+  const size_t carried = step.inputs.size() > 2 ? step.inputs.size() - 2 : 0;
+  const size_t results = body.program->outputs.size();
+  const size_t formal = body.program->inputs.size() - body.captures.size();
+  if (formal != carried + 2 || results < carried + 1)
+    return invalid_graph("the body has {} inputs and {} outputs; {} loop-carried values need {} and at least {}", formal, results, carried, carried + 2, carried + 1);
+  const size_t scans = results - 1 - carried;
+
+  std::vector<Feed> feeds = capture_feeds(body, frame);
+  std::vector<Value> state(carried), outputs(results);
+  for (size_t i = 0; i < carried; ++i) feeds[2 + i] = step.inputs[2 + i] >= 0 ? frame.feed(step.inputs[2 + i]) : Feed{};
+  std::vector<Stacker> stackers(scans, Stacker(trips));
+  const Value counter = iteration_tensor(0, declared_rank(graph, 0));
+  Value condition = bool_tensor(go, declared_rank(graph, 1));
+  if (!counter.tensor().valid() || !condition.tensor().valid()) return error(Code::fail, "Failed to allocate memory for a loop counter");
+
+  int64_t i = 0;
+  for (; go && (trips < 0 || i < trips); ++i) {
+    if (env.cancelled()) return terminated();
+    *counter.tensor().data<int64_t>() = i;
+    feeds[0] = feed_of(counter);
+    feeds[1] = feed_of(condition);
+    for (auto& o : outputs) o = {};
+    TRN_TRY(run.run(env, feeds, outputs));
+    TRN_ASSIGN(go, read_bool(feed_of(outputs[0]).view, "the condition that the loop body gives"));
+    condition = bool_tensor(go, declared_rank(graph, 1));
+    for (size_t k = 0; k < scans; ++k) {
+      const Value& piece = outputs[1 + carried + k];
+      if (!piece.is_tensor()) return invalid_argument("scan output {} of the loop is no tensor", k);
+      TRN_TRY(stackers[k].add(piece.tensor().view()));
+    }
+    for (size_t k = 0; k < carried; ++k) {
+      state[k] = std::move(outputs[1 + k]);
+      feeds[2 + k] = feed_of(state[k]);
+    }
+  }
+  for (size_t k = 0; k < carried && k < step.outputs.size(); ++k) {
+    if (step.outputs[k] < 0) continue;
+    if (i > 0) {
+      frame.set_value(step.outputs[k], std::move(state[k]));
+    } else {  // never ran: the initial values pass through
+      Value v = step.inputs[2 + k] >= 0 ? frame.copy_of(step.inputs[2 + k]) : Value{};
+      frame.set_value(step.outputs[k], std::move(v));
+    }
+  }
+  for (size_t k = 0; k < scans && carried + k < step.outputs.size(); ++k) {
+    const int v = step.outputs[carried + k];
+    if (v < 0) continue;
+    const auto declared = plan::declared_output(*body.program, static_cast<int>(1 + carried + k));
+    TRN_ASSIGN(Tensor t, std::move(stackers[k]).finish(0, false, declared.dtype, declared.shape));
+    frame.set_value(v, std::move(t));
+  }
+  return {};
+}
+
+// A strided read of one slice along an axis: contiguous when axis is 0, else copied.
+Result<Tensor> slice(const TensorView& x, int64_t axis, int64_t at) {
+  Shape dims;
+  for (int i = 0; i < x.rank; ++i)
+    if (i != axis) dims.push_back(x.dims[i]);
+  if (is_sub_byte(x.dtype)) return not_implemented("slicing elements of type {}", dtype_name(x.dtype));
+  int64_t outer = 1, inner = 1;
+  for (int i = 0; i < x.rank; ++i) {
+    if (i < axis) outer *= x.dims[i];
+    if (i > axis) inner *= x.dims[i];
+  }
+  const size_t element = size_of(x.dtype);
+  if (axis == 0) return Tensor::borrow(x.dtype, dims, x.as<std::byte>() + static_cast<size_t>(at * inner) * element, nullptr);
+  TRN_ASSIGN(Tensor t, Tensor::allocate(x.dtype, dims));
+  for (int64_t o = 0; o < outer; ++o) {
+    const int64_t from = (o * x.dims[axis] + at) * inner;
+    if (x.dtype == DType::string)
+      std::copy_n(x.as<std::string>() + from, inner, t.data<std::string>() + o * inner);
+    else if (inner)
+      std::memcpy(t.data<std::byte>() + static_cast<size_t>(o * inner) * element, x.as<std::byte>() + static_cast<size_t>(from) * element, static_cast<size_t>(inner) * element);
+  }
+  return t;
+}
+
+struct ScanPlan {
+  size_t states, scans, outs;
+  std::vector<int64_t> in_axis, out_axis;
+  std::vector<bool> in_reverse, out_reverse;
+};
+
+// One pass over a sequence: `state` and `stackers` are updated.
+Status scan_sequence(Executor& run, const ScanPlan& plan, std::vector<Feed>& feeds, std::vector<Value>& state, std::span<const TensorView> inputs,
+                     int64_t steps, std::vector<Stacker>& stackers, const RunEnv& env) {
+  std::vector<Value> outputs(plan.states + plan.outs), slices(plan.scans);
+  for (int64_t t = 0; t < steps; ++t) {
+    if (env.cancelled()) return terminated();
+    for (size_t i = 0; i < plan.states; ++i) feeds[i] = feed_of(state[i]);
+    for (size_t i = 0; i < plan.scans; ++i) {
+      TRN_ASSIGN(Tensor s, slice(inputs[i], plan.in_axis[i], plan.in_reverse[i] ? inputs[i].dims[plan.in_axis[i]] - 1 - t : t));
+      slices[i] = std::move(s);
+      feeds[plan.states + i] = Feed{slices[i].tensor().view(), nullptr};
+    }
+    for (auto& o : outputs) o = {};
+    TRN_TRY(run.run(env, feeds, outputs));
+    for (size_t k = 0; k < plan.outs; ++k) {
+      if (!outputs[plan.states + k].is_tensor()) return invalid_argument("scan output {} is no tensor", k);
+      TRN_TRY(stackers[k].add(outputs[plan.states + k].tensor().view()));
+    }
+    for (size_t i = 0; i < plan.states; ++i) state[i] = std::move(outputs[i]);
+  }
+  return {};
+}
+
+Status run_scan(Executor& executor, int index, Frame& frame, const RunEnv& env) {
+  const plan::Step& step = frame.program.steps[static_cast<size_t>(index)];
+  const plan::Body& body = step.bodies[0];
+  Executor& run = executor.body(index, 0);
+  const bool batched = step.node->since() < 9;  // Scan-8: a batch dimension in front and optional sequence lengths
+  const size_t first = batched ? 1 : 0;
+
+  ScanPlan plan;
+  const int64_t scans = step.node->attr("num_scan_inputs", int64_t{0});
+  const auto given = static_cast<int64_t>(step.inputs.size() - first);
+  if (scans < 1 || scans > given) return invalid_graph("num_scan_inputs is {}, but there are {} inputs", scans, given);
+  plan.scans = static_cast<size_t>(scans);
+  plan.states = static_cast<size_t>(given - scans);
+  if (body.program->inputs.size() - body.captures.size() != plan.states + plan.scans || body.program->outputs.size() < plan.states)
+    return invalid_graph("the body has {} inputs and {} outputs; {} states and {} scan inputs are given", body.program->inputs.size() - body.captures.size(),
+                         body.program->outputs.size(), plan.states, plan.scans);
+  plan.outs = body.program->outputs.size() - plan.states;
+  const auto read = [&](const char* name, size_t n) {
+    auto v = step.node->ints(name);
+    v.resize(n, 0);
+    return v;
+  };
+  plan.in_axis = batched ? std::vector<int64_t>(plan.scans, 0) : read("scan_input_axes", plan.scans);
+  plan.out_axis = batched ? std::vector<int64_t>(plan.outs, 0) : read("scan_output_axes", plan.outs);
+  for (auto d : read(batched ? "directions" : "scan_input_directions", plan.scans)) plan.in_reverse.push_back(d != 0);
+  for (auto d : batched ? std::vector<int64_t>(plan.outs, 0) : read("scan_output_directions", plan.outs)) plan.out_reverse.push_back(d != 0);
+
+  std::vector<TensorView> inputs;
+  int64_t length = -1;
+  for (size_t i = 0; i < plan.scans; ++i) {
+    const TensorView v = frame.feed(step.inputs[first + plan.states + i]).view;
+    const int64_t rank = v.rank - static_cast<int64_t>(first);
+    int64_t axis = plan.in_axis[i];
+    if (axis < -rank || axis >= rank) return invalid_argument("scan_input_axes[{}] = {} is out of range for shape {}", i, axis, shape_text(v.shape()));
+    plan.in_axis[i] = axis < 0 ? axis + rank : axis;
+    const int64_t n = v.dims[plan.in_axis[i] + static_cast<int64_t>(first)];
+    if (length >= 0 && n != length) return invalid_argument("scan inputs have {} and {} steps: they must agree", length, n);
+    length = n;
+    inputs.push_back(v);
+  }
+  std::vector<Feed> feeds = capture_feeds(body, frame);
+  std::vector<Value> state(plan.states);
+
+  if (!batched) {
+    for (size_t i = 0; i < plan.states; ++i) state[i] = frame.copy_of(step.inputs[i]);
+    std::vector<Stacker> stackers(plan.outs, Stacker(length));
+    TRN_TRY(scan_sequence(run, plan, feeds, state, inputs, length, stackers, env));
+    for (size_t i = 0; i < plan.states && i < step.outputs.size(); ++i)
+      if (step.outputs[i] >= 0) frame.set_value(step.outputs[i], std::move(state[i]));
+    for (size_t k = 0; k < plan.outs && plan.states + k < step.outputs.size(); ++k) {
+      const int v = step.outputs[plan.states + k];
+      const auto declared = plan::declared_output(*body.program, static_cast<int>(plan.states + k));
+      TRN_ASSIGN(Tensor t, std::move(stackers[k]).finish(plan.out_axis[k], plan.out_reverse[k], declared.dtype, declared.shape));
+      if (v >= 0) frame.set_value(v, std::move(t));
+    }
+    return {};
+  }
+
+  const int64_t batch = inputs[0].dims[0];
+  const TensorView lengths = step.inputs[0] >= 0 ? frame.feed(step.inputs[0]).view : TensorView{};
+  std::vector<Stacker> batch_states(plan.states, Stacker(batch)), batch_outs(plan.outs, Stacker(batch));
+  for (int64_t b = 0; b < batch; ++b) {
+    int64_t n = length;
+    if (lengths.data) {
+      if (lengths.dtype != DType::i64 || lengths.count != batch) return invalid_argument("sequence_lens must be {} int64 values", batch);
+      n = lengths.as<int64_t>()[b];
+      if (n < 0 || n > length) return invalid_argument("sequence_lens[{}] = {} is not in [0, {}]", b, n, length);
+    }
+    for (size_t i = 0; i < plan.states; ++i) {
+      const TensorView v = frame.feed(step.inputs[1 + i]).view;
+      if (v.rank < 1 || v.dims[0] != batch) return invalid_argument("state {} has shape {}, its first dimension must be the batch {}", i, shape_text(v.shape()), batch);
+      TRN_ASSIGN(Tensor t, slice(v, 0, b));
+      state[i] = std::move(t);
+    }
+    std::vector<Tensor> rows;
+    std::vector<TensorView> views;
+    for (const auto& v : inputs) {
+      TRN_ASSIGN(Tensor t, slice(v, 0, b));
+      rows.push_back(std::move(t));
+    }
+    for (const auto& t : rows) views.push_back(t.view());
+    std::vector<Stacker> stackers(plan.outs, Stacker(length));
+    TRN_TRY(scan_sequence(run, plan, feeds, state, views, n, stackers, env));
+    for (size_t i = 0; i < plan.states; ++i) TRN_TRY(batch_states[i].add(state[i].tensor().view()));
+    for (size_t k = 0; k < plan.outs; ++k) {
+      const auto declared = plan::declared_output(*body.program, static_cast<int>(plan.states + k));
+      TRN_ASSIGN(Tensor t, std::move(stackers[k]).finish(0, false, declared.dtype, declared.shape));
+      if (n < length) {  // padded with zeros to the longest sequence
+        Shape dims = t.shape();
+        dims[0] = length;
+        TRN_ASSIGN(Tensor padded, Tensor::allocate(t.dtype(), dims));
+        if (t.dtype() != DType::string) {
+          if (padded.bytes()) std::memset(padded.raw(), 0, padded.bytes());
+          if (t.bytes()) std::memcpy(padded.raw(), t.raw(), t.bytes());
+        }
+        t = std::move(padded);
+      }
+      TRN_TRY(batch_outs[k].add(t.view()));
+    }
+  }
+  for (size_t i = 0; i < plan.states && i < step.outputs.size(); ++i) {
+    TRN_ASSIGN(Tensor t, std::move(batch_states[i]).finish(0, false, DType::f32, Shape{}));
+    if (step.outputs[i] >= 0) frame.set_value(step.outputs[i], std::move(t));
+  }
+  for (size_t k = 0; k < plan.outs && plan.states + k < step.outputs.size(); ++k) {
+    TRN_ASSIGN(Tensor t, std::move(batch_outs[k]).finish(0, false, DType::f32, Shape{}));
+    if (step.outputs[plan.states + k] >= 0) frame.set_value(step.outputs[plan.states + k], std::move(t));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status run_control_flow(Executor& executor, int index, Frame& frame, const RunEnv& env) {
+  switch (frame.program.steps[static_cast<size_t>(index)].kind) {
+    case plan::Step::Kind::branch: return run_branch(executor, index, frame, env);
+    case plan::Step::Kind::loop: return run_loop(executor, index, frame, env);
+    case plan::Step::Kind::scan: return run_scan(executor, index, frame, env);
+    case plan::Step::Kind::kernel: break;
+  }
+  return error(Code::engine_error, "step {} has no bodies", index);
+}
+
+}  // namespace trunnion::run

@@ -1,0 +1,33 @@
+// What a session tells of itself: placement as JSON and in one line.
+#include <map>
+
+#include "base/error.h"
+#include "session/session.h"
+
+namespace trunnion::session {
+
+std::string Session::placement_json() const {
+  std::string out = "{\"providers\":[";
+  for (size_t i = 0; i < placement_.providers.size(); ++i)
+    out += fmt::format("{}{{\"name\":{},\"nodes\":{}}}", i ? "," : "", json_text(placement_.providers[i]), placement_.count(static_cast<int>(i)));
+  out += "],\"nodes\":[";
+  for (size_t i = 0; i < placement_.nodes.size(); ++i) {
+    const auto& n = placement_.nodes[i];
+    out += fmt::format("{}{{\"name\":{},\"op_type\":{},\"domain\":{},\"provider\":{}", i ? "," : "", json_text(n.name), json_text(n.op_type), json_text(n.domain),
+                       json_text(n.provider < 0 ? "" : placement_.providers[static_cast<size_t>(n.provider)]));
+    out += ",\"refused\":[";
+    for (size_t k = 0; k < n.refused.size(); ++k)
+      out += fmt::format("{}{{\"provider\":{},\"reason\":{}}}", k ? "," : "", json_text(n.refused[k].provider), json_text(n.refused[k].reason));
+    out += "]}";
+  }
+  return out + "]}";
+}
+
+std::string Session::placement_summary() const {
+  std::string parts;
+  for (size_t i = 0; i < placement_.providers.size(); ++i)
+    parts += fmt::format("{}{} {}", i ? ", " : "", placement_.count(static_cast<int>(i)), placement_.providers[i]);
+  return fmt::format("{} nodes: {}", placement_.nodes.size(), parts);
+}
+
+}  // namespace trunnion::session

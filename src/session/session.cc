@@ -1,0 +1,216 @@
+#include "session/session.h"
+
+#include <charconv>
+
+#include "base/error.h"
+#include "base/os.h"
+#include "ep/cpu/cpu_provider.h"
+#include "ir/inline.h"
+#include "onnx/external_data.h"
+#include "onnx/importer.h"
+#include "onnx/reader.h"
+#include "ops/catalog.h"
+#include "session/config_keys.h"
+
+namespace trunnion::session {
+namespace {
+
+int64_t number(const Options& options, std::string_view key, int64_t otherwise) {
+  const auto text = options.entry(key);
+  int64_t n = otherwise;
+  if (text) std::from_chars(text->data(), text->data() + text->size(), n);
+  return n;
+}
+
+std::string folder_of(const std::string& path) {
+  const auto slash = path.find_last_of('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+ep::Level level_of(OptimizationLevel level) { return static_cast<ep::Level>(static_cast<int>(level)); }
+
+std::vector<std::string> split(std::string_view text, char by) {
+  std::vector<std::string> out;
+  while (!text.empty()) {
+    const auto at = text.find(by);
+    if (auto part = text.substr(0, at); !part.empty()) out.emplace_back(part);
+    text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
+  }
+  return out;
+}
+
+}  // namespace
+
+Session::~Session() = default;
+
+Result<std::unique_ptr<Session>> Session::load(const Environment& environment, ModelSource source, Options options) {
+  std::unique_ptr<Session> session(new Session());
+  Session& s = *session;
+  s.options_ = std::move(options);
+  s.logger_ = environment.logger;
+  if (s.options_.log_sink) s.logger_ = Logger(s.options_.log_sink, s.logger_.lowest(), s.logger_.id());
+  if (!s.options_.log_id.empty()) s.logger_ = s.logger_.with_id(s.options_.log_id);
+  if (s.options_.log_severity >= 0) s.logger_ = s.logger_.with_lowest(static_cast<Severity>(s.options_.log_severity));
+  if (s.options_.profiling) s.profile_ = std::make_unique<Profile>(s.options_.profile_prefix);
+
+  const auto stage = [&](const char* name, auto&& work) -> Status {
+    if (s.options_.cancel_load && s.options_.cancel_load->load()) return error(Code::model_load_canceled, "Session initialization canceled due to user request.");
+    const int64_t begin = os::monotonic_ns();
+    Status status = work();
+    const int64_t end = os::monotonic_ns();
+    s.timings_.push_back({name, static_cast<double>(end - begin) * 1e-6});
+    if (s.profile_) s.profile_->event("Session", name, begin, end);
+    return status;
+  };
+  TRN_TRY(check_config(s.options_.config, s.logger_));
+  TRN_TRY(stage("import", [&] { return s.import(std::move(source)); }));
+  ir::Graph& graph = *s.model_->graph;
+  TRN_TRY(stage("inline", [&] {
+    return ir::inline_functions(*s.model_, {.nodes = number(s.options_, "session.function_expansion_node_limit", 500'000)});
+  }));
+  TRN_TRY(stage("resolve", [&] { return ops::resolve(graph); }));
+  TRN_TRY(stage("infer", [&] { return ops::infer(graph); }));
+  TRN_TRY(stage("optimize", [&] { return s.optimize(); }));
+  TRN_TRY(stage("place", [&] { return s.place(); }));
+  TRN_TRY(stage("plan", [&] { return s.build_program(environment); }));
+  TRN_LOG(s.logger_, info, "{}", s.placement_summary());
+  TRN_LOG(s.logger_, info, "Session successfully initialized.");
+  return session;
+}
+
+std::optional<int64_t> Session::dimension_override(std::string_view symbol, std::string_view denotation) const {
+  if (!symbol.empty())
+    for (const auto& [name, value] : options_.dimension_by_name)
+      if (name == symbol) return value;
+  if (!denotation.empty())
+    for (const auto& [name, value] : options_.dimension_by_denotation)
+      if (name == denotation) return value;
+  return std::nullopt;
+}
+
+Status Session::import(ModelSource source) {
+  onnx::TensorSource tensors;
+  std::span<const std::byte> bytes = source.bytes;
+  std::string folder;
+  if (!source.path.empty()) {
+    const auto mode = options_.flag("session.map_model", true) ? OpenMode::map : OpenMode::copy;
+    if (os::file_kind(source.path) == os::FileKind::none)
+      return error(Code::no_such_file, "Load model from {} failed:Load model {} failed. File doesn't exist", source.path, source.path);
+    auto file = MappedFile::open(source.path, mode);
+    if (!file.ok()) return Status(Code::no_such_file, fmt::format("Load model from {} failed:{}", source.path, file.status().message()));
+    file_ = std::move(file).value();
+    bytes = file_->bytes();
+    tensors.keep_alive = file_;
+    folder = folder_of(source.path);
+  } else {
+    tensors.keep_alive = source.keep_alive;
+    if (const auto given = options_.entry("session.model_external_initializers_file_folder_path")) folder = *given;
+  }
+  onnx::ExternalData external(folder);
+  for (const auto& f : options_.external_files) external.add_memory_file(f.name, {reinterpret_cast<const std::byte*>(f.data), f.size}, nullptr);
+  if (!folder.empty() || !options_.external_files.empty()) tensors.external = &external;
+
+  auto view = onnx::parse(bytes, source.path);
+  if (!view.ok()) {
+    const std::string_view from = source.path.empty() ? std::string_view("memory") : std::string_view(source.path);
+    return Status(view.status().code(), fmt::format("Load model from {} failed:{}", from, view.status().message()));
+  }
+  onnx::ImportOptions import;
+  import.path = source.path;
+  import.replace_initializer = [&](std::string_view name) -> std::optional<Tensor> {
+    for (const auto* map : {&options_.initializers, &options_.external_initializers})
+      if (const auto it = map->find(name); it != map->end() && it->second.is_tensor()) return it->second.tensor();
+    return std::nullopt;
+  };
+  if (!options_.dimension_by_name.empty() || !options_.dimension_by_denotation.empty())
+    import.override_dimension = [&](std::string_view symbol, std::string_view denotation) { return dimension_override(symbol, denotation); };
+  TRN_ASSIGN(ir::Model model, onnx::import_model(*view, tensors, import));
+  model_ = std::make_shared<ir::Model>(std::move(model));
+  return {};
+}
+
+Status Session::optimize() {
+  ir::Graph& graph = *model_->graph;
+  passes::RunOptions run;
+  run.disabled = split(options_.entry("optimization.disable_specified_optimizers").value_or(""), ';');
+#ifndef NDEBUG
+  run.verify = true;
+#endif
+  passes::PassContext context;
+  context.fold_limit_bytes = number(options_, "optimization.constant_folding_max_output_size_in_bytes", context.fold_limit_bytes);
+  if (options_.optimization_level >= OptimizationLevel::basic) TRN_TRY(passes::run_passes(graph, passes::clean(), context, run, pass_records_));
+  if (!options_.optimized_model_path.empty()) TRN_TRY(save_optimized_model());
+  return {};
+}
+
+Status Session::place() {
+  for (const auto& choice : options_.providers)
+    if (choice.name != "CPUExecutionProvider")
+      return error(Code::invalid_argument, "execution provider '{}' is not available in this build; available: CPUExecutionProvider", choice.name);
+  providers_.push_back(ep::make_cpu_provider());
+  TRN_ASSIGN(placement_, plan::place(*model_->graph, providers_));
+  if (options_.optimization_level >= OptimizationLevel::basic) {
+    passes::PassContext context;
+    passes::RunOptions run;
+    run.disabled = split(options_.entry("optimization.disable_specified_optimizers").value_or(""), ';');
+#ifndef NDEBUG
+    run.verify = true;
+#endif
+    const auto pipeline = providers_[0]->pipeline(level_of(options_.optimization_level));
+    TRN_TRY(passes::run_passes(*model_->graph, pipeline, context, run, pass_records_));
+  }
+  return {};
+}
+
+Status Session::build_program(const Environment& environment) {
+  ir::Graph& graph = *model_->graph;
+  TRN_ASSIGN(program_, plan::build(graph, *providers_[0], model_));
+
+  for (const ir::Value* v : graph.inputs()) {
+    feeds_.push_back({v->name(), v->fact.type});
+    defaults_.push_back(v->constant().valid() ? Value(v->constant()) : Value());
+    (v->constant().valid() ? overridable_ : inputs_).push_back(feeds_.back());
+  }
+  for (const ir::Value* v : graph.outputs()) outputs_.push_back({v->name(), v->fact.type});
+  for (size_t i = 0; i < feeds_.size(); ++i) feed_index_.emplace(feeds_[i].name, static_cast<int>(i));
+  for (size_t i = 0; i < outputs_.size(); ++i) output_index_.emplace(outputs_[i].name, static_cast<int>(i));
+
+  // Sessions share one pool, capped by intra_op_num_threads. A pool of its own: for affinities, for threads made by the
+  // caller, without spinning, and for more threads than the shared pool has.
+  const int asked = options_.intra_op_threads;
+  const auto affinity = options_.entry("session.intra_op_thread_affinities").value_or("");
+  const bool spinning = options_.flag("session.intra_op.allow_spinning", true);
+  std::shared_ptr<ThreadPool> shared = environment.pool;
+  const int available = shared ? shared->threads() : default_thread_count();
+  if (!affinity.empty() || options_.thread_hooks.create || !spinning || asked > available) {
+    ThreadPool::Options pool;
+    pool.threads = asked > 0 ? asked : available;
+    TRN_ASSIGN(pool.affinity, parse_affinity(affinity, pool.threads - 1));
+    pool.hooks = options_.thread_hooks;
+    pool.allow_spinning = spinning;
+    threads_ = pool.threads;
+    pool_ = std::make_shared<ThreadPool>(std::move(pool));
+  } else {
+    threads_ = asked > 0 ? asked : available;
+    if (threads_ > 1) pool_ = shared ? shared : ThreadPool::shared();
+  }
+  executor_ = std::make_unique<run::Executor>(*program_, threads_);
+  return {};
+}
+
+Session::Memory Session::memory() const {
+  Memory m;
+  model_->graph->for_each_value([&](ir::Value* v) { m.weights_bytes += v->constant().bytes(); });
+  m.arena_bytes = executor_->arena_bytes();
+  m.cached_plans = executor_->cached_plans();
+  return m;
+}
+
+Result<std::string> Session::end_profiling() {
+  if (!profile_) return error(Code::fail, "Could not end the profile: profiling is not enabled in the session options");
+  return profile_->finish();
+}
+
+int64_t Session::profiling_start_ns() const { return profile_ ? profile_->start_ns() : 0; }
+
+}  // namespace trunnion::session

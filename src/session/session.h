@@ -1,0 +1,104 @@
+// Session: a model made ready to run. Begin with Session::load, whose body is the journey of a model.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/mapped_file.h"
+#include "ir/graph.h"
+#include "passes/pass.h"
+#include "plan/placement.h"
+#include "run/executor.h"
+#include "session/environment.h"
+#include "session/options.h"
+#include "session/profile.h"
+
+namespace trunnion::session {
+
+// Where a model comes from: a file, or bytes (with a folder for external data in Options' configuration, if any).
+struct ModelSource {
+  std::string path;                    // of a file; empty for bytes
+  std::span<const std::byte> bytes;    // used when path is empty; copied unless keep_alive is given
+  std::shared_ptr<const void> keep_alive;
+};
+
+// An input, output or overridable initializer as callers see it.
+struct Port {
+  std::string name;
+  Type type;
+};
+
+struct Timing {
+  std::string stage;
+  double milliseconds;
+};
+
+class Session {
+ public:
+  static Result<std::unique_ptr<Session>> load(const Environment& environment, ModelSource source, Options options);
+  ~Session();
+
+  std::span<const Port> inputs() const { return inputs_; }
+  std::span<const Port> outputs() const { return outputs_; }
+  std::span<const Port> overridable_initializers() const { return overridable_; }
+  const ir::Model& model() const { return *model_; }
+  const Options& options() const { return options_; }
+  const Logger& logger() const { return logger_; }
+
+  // Runs the model. inputs[i] is the value of input_names[i]; outputs[k] that of output_names[k]: an entry that already
+  // holds a tensor is a buffer to be filled, whose type and shape must be right. Thread-safe.
+  Status run(const RunOptions& options, std::span<const char* const> input_names, std::span<const Value* const> inputs,
+             std::span<const char* const> output_names, std::span<Value> outputs);
+
+  // Ends profiling and gives the name of the file written; an error when profiling is off.
+  Result<std::string> end_profiling();
+  int64_t profiling_start_ns() const;
+
+  const plan::Placement& placement() const { return placement_; }
+  std::string placement_json() const;
+  std::string placement_summary() const;  // one line
+  std::span<const Timing> load_timings() const { return timings_; }
+  std::span<const passes::PassRecord> pass_records() const { return pass_records_; }
+  std::string graph_text() const;  // the graph as it runs
+  struct Memory {
+    size_t weights_bytes = 0;  // constants, mapped or owned
+    size_t arena_bytes = 0;    // held by idle frames
+    size_t cached_plans = 0;
+  };
+  Memory memory() const;
+
+ private:
+  Session() = default;
+  Status import(ModelSource source);
+  Status optimize();
+  Status place();
+  Status build_program(const Environment& environment);
+  Status save_optimized_model() const;
+  Result<int> find_input(std::string_view name) const;
+  Status check_feed(int port, const Value& value) const;
+  std::optional<int64_t> dimension_override(std::string_view symbol, std::string_view denotation) const;
+
+  Options options_;
+  Logger logger_;
+  std::shared_ptr<MappedFile> file_;
+  std::shared_ptr<ir::Model> model_;
+  std::vector<std::unique_ptr<ep::Provider>> providers_;
+  plan::Placement placement_;
+  std::unique_ptr<plan::Program> program_;
+  std::unique_ptr<run::Executor> executor_;
+  std::shared_ptr<ThreadPool> pool_;
+  int threads_ = 1;
+  std::vector<Port> inputs_, outputs_, overridable_;
+  std::vector<Port> feeds_;               // every formal input of the graph, in order
+  std::vector<Value> defaults_;           // of feeds_: overridable initializers
+  std::unordered_map<std::string_view, int> feed_index_, output_index_;
+  std::vector<Timing> timings_;
+  std::vector<passes::PassRecord> pass_records_;
+  std::unique_ptr<Profile> profile_;
+};
+
+}  // namespace trunnion::session

@@ -1,0 +1,58 @@
+"""The first page tells the truth: its programs run as printed, and give what it shows."""
+import importlib.util
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+LIBRARY = ROOT / "build/release/libonnxruntime.so.1"
+SCORES = re.compile(r"upright 0\.50\d, upside down 0\.49\d")
+
+
+def block(language: str) -> str:
+    return re.search(rf"```{language}\n(.*?)```", README, re.DOTALL)[1]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder that holds model.onnx, as the page says."""
+    package = importlib.util.find_spec("rapidocr_onnxruntime")
+    if package is None:
+        pytest.skip("the demo's packages are not installed")
+    models = pathlib.Path(package.origin).parent / "models"
+    shutil.copy(next(models.glob("*cls*.onnx")), tmp_path / "model.onnx")
+    return tmp_path
+
+
+def test_python(folder):
+    (folder / "example.py").write_text(block("python"), encoding="utf-8")
+    done = subprocess.run([sys.executable, "example.py"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert SCORES.search(done.stdout) and "CPUExecutionProvider" in done.stdout
+
+
+@pytest.mark.skipif(not shutil.which("g++") or not LIBRARY.exists(), reason="needs g++ and the built library")
+def test_cpp(folder):
+    (folder / "example.cc").write_text(block("cpp"), encoding="utf-8")
+    line = re.search(r"^g\+\+ .*$", README, re.MULTILINE)[0].replace("$PWD", str(ROOT))
+    line = line.replace("example.cc", str(folder / "example.cc")).replace("-o example", f"-o {folder / 'example'}")
+    built = subprocess.run(line.split() + ["-Wall", "-Werror"], cwd=ROOT, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    done = subprocess.run([folder / "example"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0 and SCORES.fullmatch(done.stdout.strip()), done.stdout + done.stderr
+
+
+def test_every_link_and_verb_exists():
+    for page in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/differences.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for target in re.findall(r"\]\(([^)#:]+)\)", re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
+            assert (ROOT / page).parent.joinpath(target).exists(), f"{page} links to {target}"
+    shown = subprocess.run([sys.executable, ROOT / "dev", "help"], capture_output=True, text=True)
+    verbs = set(re.findall(r"^  ([a-z]+) ", shown.stdout, re.MULTILINE))
+    used = set(re.findall(r"\./dev ([a-z]+)", README))
+    assert used and used <= verbs
