@@ -77,13 +77,11 @@ def foreign_libraries() -> list:
     return sorted(name for name in files if "-packages/onnxruntime/" in name)
 
 
-def installed(distribution: str) -> str:
-    """The path of an installed distribution's metadata that is not trunnion's stand-in, or ''."""
-    for found in importlib.metadata.distributions(name=distribution):
-        folder = getattr(found, "_path", None)
-        if folder is not None and pathlib.Path(folder).is_dir():
-            return str(folder)
-    return ""
+def stock_is_installed() -> bool:
+    """Whether the environment also has onnxruntime itself, beside what trunnion puts in its place."""
+    own = str(pathlib.Path(trunnion.__file__).parent)
+    found = importlib.metadata.distributions(name="onnxruntime")
+    return any(not str(distribution.locate_file("")).startswith(own) for distribution in found)
 
 
 def annotate(picture: pathlib.Path, lines: list, target: pathlib.Path) -> None:
@@ -125,11 +123,10 @@ def measure(path: str, feeds: dict) -> dict:
 def show(reading: Reading, picture: pathlib.Path, output: pathlib.Path) -> None:
     import onnxruntime
 
-    stock = installed("onnxruntime")
     print(f"picture    {picture}")
     print(f"reader     rapidocr-onnxruntime {importlib.metadata.version('rapidocr-onnxruntime')} from PyPI, unmodified")
     print(f"engine     what it imported as onnxruntime {onnxruntime.__version__} is trunnion {trunnion.__version__}")
-    print(f"           (stock onnxruntime is {'installed, but not loaded' if stock else 'not installed'})")
+    print(f"           (stock onnxruntime is {'installed, but not loaded' if stock_is_installed() else 'not installed'})")
     print(f"\nline  confidence  text")
     for number, line in enumerate(reading.lines, 1):
         print(f"{number:4}       {line.confidence:.3f}  {line.text}")

@@ -53,6 +53,10 @@ void run_real(const void* av, const void* bv, void* yv, size_t n) {
       for (size_t i = 0; i < n; ++i) y[i] = a[i] * a[i];
       return;
     }
+    if (b[0] == 3) {
+      for (size_t i = 0; i < n; ++i) y[i] = a[i] * a[i] * a[i];
+      return;
+    }
   }
   const T a0 = a[0], b0 = b[0];
   for (size_t i = 0; i < n; ++i) {

@@ -3,8 +3,9 @@
 // No alignment is required; y may be a or b itself when the element sizes agree. n may be 0.
 //
 // Integers wrap around; x/0 and x mod 0 give 0, and INT_MIN / -1 gives INT_MIN: nothing traps. A shift by the width
-// or more gives 0. min and max of floats give NaN when either side is NaN. pow, atan2 and fmod of floats follow libm;
-// pow of integers is exact modulo 2^bits, a negative exponent gives 0 unless the base is 1 or -1.
+// or more, or by a negative amount, gives 0, but -1 for a negative number to the right. min and max of floats give NaN
+// when either side is NaN. pow, atan2 and fmod of floats follow libm; pow of integers is exact modulo 2^bits, a
+// negative exponent gives 0 unless the base is 1 or -1.
 #pragma once
 #include "kernels/elem.h"
 

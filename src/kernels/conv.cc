@@ -15,24 +15,6 @@ bool is_gemm(const ConvShape& s) {
   return s.groups == 1 && !s.transposed;
 }
 
-// Brings a shape of rank 1 or 2 to rank 3.
-ConvShape with_rank_3(const ConvShape& s) {
-  ConvShape r = s;
-  r.rank = 3;
-  const int lead = 3 - s.rank;
-  for (int i = 0; i < 3; ++i) {
-    const bool unit = i < lead;
-    const int from = unit ? 0 : i - lead;
-    r.in[i] = unit ? 1 : s.in[from];
-    r.out[i] = unit ? 1 : s.out[from];
-    r.kernel[i] = unit ? 1 : s.kernel[from];
-    r.stride[i] = unit ? 1 : s.stride[from];
-    r.dilation[i] = unit ? 1 : s.dilation[from];
-    r.pad_begin[i] = unit ? 0 : s.pad_begin[from];
-  }
-  return r;
-}
-
 // Small groups share a vector of output channels: the most that divide the number of groups.
 int64_t choose_group_step(const GemmMicroTable& table, const ConvShape& s) {
   const int64_t n = s.cout / s.groups;
@@ -120,9 +102,26 @@ void pack_tap(const ConvShape& s, const Weights& w, int64_t tap, float* packed) 
 
 }  // namespace
 
+ConvShape conv_with_rank_3(const ConvShape& s) {
+  ConvShape r = s;
+  r.rank = 3;
+  const int lead = 3 - s.rank;
+  for (int i = 0; i < 3; ++i) {
+    const bool unit = i < lead;
+    const int from = unit ? 0 : i - lead;
+    r.in[i] = unit ? 1 : s.in[from];
+    r.out[i] = unit ? 1 : s.out[from];
+    r.kernel[i] = unit ? 1 : s.kernel[from];
+    r.stride[i] = unit ? 1 : s.stride[from];
+    r.dilation[i] = unit ? 1 : s.dilation[from];
+    r.pad_begin[i] = unit ? 0 : s.pad_begin[from];
+  }
+  return r;
+}
+
 ConvPlan conv_plan(const ConvShape& shape, int threads) {
   ConvPlan plan;
-  plan.shape = with_rank_3(shape);
+  plan.shape = conv_with_rank_3(shape);
   const ConvShape& s = plan.shape;
   const GemmMicroTable& table = gemm_micro_table();
   if (conv_direct_fits(s)) {

@@ -1,6 +1,7 @@
 // Where the taps of a convolution read: shared by the plan, the packing and the loops of all algorithms.
 #pragma once
 #include <cstdint>
+#include <numeric>
 
 #include "kernels/conv.h"
 #include "kernels/gemm_driver.h"
@@ -63,6 +64,12 @@ inline int64_t taps_before(const ConvShape& s, const TapLines& l) {
          l.z.taps() * (l.y.taps_before() * s.kernel[2] + l.y.taps() * l.x.taps_before());
 }
 
+// The most taps that one phase has in one dimension.
+inline int64_t most_taps(const ConvShape& s, int dim) {
+  if (!s.transposed) return s.kernel[dim];
+  return conv_ceil_div(s.kernel[dim], s.stride[dim] / std::gcd(s.stride[dim], s.dilation[dim]));
+}
+
 // The GEMM of one group (or of group_step groups as a block-diagonal one).
 struct ConvGemm {
   int64_t groups;  // how many such GEMMs
@@ -72,6 +79,9 @@ inline ConvGemm conv_gemm(const ConvPlan& p) {
   const ConvShape& s = p.shape;
   return {s.groups / p.group_step, s.cin / s.groups * p.group_step, s.cout / s.groups * p.group_step};
 }
+
+// A shape of any rank with leading dimensions of 1 up to rank 3.
+ConvShape conv_with_rank_3(const ConvShape& shape);
 
 // The algorithms; each runs one tile.
 void conv_indirect_tile(const ConvPlan& plan, const ConvArgs& args, int64_t tile, void* scratch);

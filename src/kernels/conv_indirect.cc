@@ -2,9 +2,9 @@
 // for a few blocks of pixels at a time. A transposed convolution is one such GEMM per output phase (sub-pixel split).
 // With few input channels the innermost taps of a pixel are read as one segment; pixels at the border are then copied.
 #include <cstring>
-#include <numeric>
 
 #include "kernels/conv_geometry.h"
+#include "kernels/conv_walk.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_pack.h"
 
@@ -21,12 +21,6 @@ int64_t round_up(int64_t a, int64_t b) { return conv_ceil_div(a, b) * b; }
 struct ScratchParts {
   size_t pointers, firsts, zeros, copies, partial, size;
 };
-
-// The most taps that one phase has in one dimension.
-int64_t most_taps(const ConvShape& s, int dim) {
-  if (!s.transposed) return s.kernel[dim];
-  return conv_ceil_div(s.kernel[dim], s.stride[dim] / std::gcd(s.stride[dim], s.dilation[dim]));
-}
 
 ScratchParts scratch_parts(const ConvPlan& plan) {
   const ConvShape& s = plan.shape;
@@ -50,55 +44,40 @@ ScratchParts scratch_parts(const ConvPlan& plan) {
   return p;
 }
 
-// Where the taps of a phase read in one dimension.
-struct Firsts {
-  const int64_t* at;
-  int64_t count;
-};
-
-Firsts list_firsts(const TapLine& line, int64_t* out) {
-  int64_t n = 0;
-  for (int64_t k = 0; k < line.kernel; ++k) {
-    if (line.has(k)) out[n++] = line.first(k);
-  }
-  return {out, n};
-}
-
 class TileRun {
  public:
   TileRun(const ConvPlan& plan, const ConvArgs& args, int64_t phase, void* scratch)
-      : plan_(plan), args_(args), s_(plan.shape), table_(gemm_micro_table()), lines_(tap_lines(s_, phase)) {
-    const ScratchParts parts = scratch_parts(plan);
-    char* base = static_cast<char*>(scratch);
-    pointers_ = reinterpret_cast<const float**>(base + parts.pointers);
-    int64_t* firsts = reinterpret_cast<int64_t*>(base + parts.firsts);
-    z_ = list_firsts(lines_.z, firsts);
-    y_ = list_firsts(lines_.y, firsts + s_.kernel[0]);
-    x_ = list_firsts(lines_.x, firsts + s_.kernel[0] + s_.kernel[1]);
-    float* zeros = reinterpret_cast<float*>(base + parts.zeros);
-    std::memset(zeros, 0, static_cast<size_t>(s_.cin * plan.merged) * sizeof(float));
-    zeros_ = zeros;
-    copies_ = reinterpret_cast<float*>(base + parts.copies);
+      : plan_(plan),
+        args_(args),
+        s_(plan.shape),
+        table_(gemm_micro_table()),
+        parts_(scratch_parts(plan)),
+        base_(static_cast<char*>(scratch)),
+        walk_(s_, phase, args.x, args.x_pixel_stride, reinterpret_cast<float*>(base_ + parts_.zeros),
+              reinterpret_cast<int64_t*>(base_ + parts_.firsts)) {
+    pointers_ = reinterpret_cast<const float**>(base_ + parts_.pointers);
+    std::memset(base_ + parts_.zeros, 0, static_cast<size_t>(s_.cin * plan.merged) * sizeof(float));
+    copies_ = reinterpret_cast<float*>(base_ + parts_.copies);
     merged_ = plan.merged > 1 && args.x_pixel_stride == s_.cin;
-    segments_ = z_.count * y_.count * (merged_ ? 1 : x_.count);
+    segments_ = walk_.z.count * walk_.y.count * (merged_ ? 1 : walk_.x.count);
     flat_ = !s_.transposed || conv_phases(s_) == 1;
-    const int64_t pitch = lines_.x.advance() * args.x_pixel_stride;
+    const int64_t pitch = walk_.lines.x.advance() * args.x_pixel_stride;
     max_rows_ = pitch % 1024 == 0 && table_.max_rows > kAliasedRows ? kAliasedRows : table_.max_rows;
 
     run_.blocks = blocks_;
-    run_.ldc = args.y_pixel_stride * lines_.x.step();
-    run_.residual_ld = args.epilogue.residual_ld * lines_.x.step();
-    run_.partial = reinterpret_cast<float*>(base + parts.partial);
+    run_.ldc = args.y_pixel_stride * walk_.lines.x.step();
+    run_.residual_ld = args.epilogue.residual_ld * walk_.lines.x.step();
+    run_.partial = reinterpret_cast<float*>(base_ + parts_.partial);
   }
 
   // Rows of this phase: pixels if they follow each other in memory, else lines of pixels.
   int64_t rows() const {
-    const int64_t lines = s_.batch * lines_.z.outputs() * lines_.y.outputs();
-    return flat_ ? lines * lines_.x.outputs() : lines;
+    const int64_t lines = s_.batch * walk_.lines.z.outputs() * walk_.lines.y.outputs();
+    return flat_ ? lines * walk_.lines.x.outputs() : lines;
   }
 
   void run(int64_t row_begin, int64_t row_end, int64_t col_begin, int64_t col_end) {
-    const int64_t width = lines_.x.outputs();
+    const int64_t width = walk_.lines.x.outputs();
     if (row_begin >= row_end || width == 0) return;
     if (flat_) {
       const int64_t rows = row_end - row_begin, count = conv_ceil_div(rows, max_rows_);
@@ -125,29 +104,21 @@ class TileRun {
   }
 
  private:
-  // Output pixel j of a line, in pixels from the start of y.
-  int64_t out_pixel(int64_t line, int64_t j) const {
-    const int64_t ny = lines_.y.outputs(), nz = lines_.z.outputs();
-    const int64_t y = line % ny * lines_.y.step() + lines_.y.phase;
-    const int64_t z = line / ny % nz * lines_.z.step() + lines_.z.phase;
-    return ((line / ny / nz * s_.out[0] + z) * s_.out[1] + y) * s_.out[2] + j * lines_.x.step() + lines_.x.phase;
-  }
-
   void add_block(int64_t line, int64_t j, int64_t count) {
     RowBlock& block = blocks_[run_.block_count];
     const float** rows = pointers_ + run_.block_count * segments_ * kRowSlots;
     ++run_.block_count;
-    const int64_t pixel = out_pixel(line, j);
+    const int64_t pixel = walk_.out_pixel(line, j);
     block.rows = rows;
     block.count = static_cast<int>(count);
     block.c = args_.y + pixel * args_.y_pixel_stride;
     block.residual = args_.epilogue.residual ? args_.epilogue.residual + pixel * args_.epilogue.residual_ld : nullptr;
     while (count > 0) {
-      const int64_t rest = lines_.x.outputs() - j, n = rest < count ? rest : count;
+      const int64_t rest = walk_.lines.x.outputs() - j, n = rest < count ? rest : count;
       if (merged_) {
         point_merged(line, j, n, rows);
       } else {
-        point(line, j, n, rows);
+        walk_.point(line, j, n, kRowSlots, rows);
       }
       rows += n;
       count -= n;
@@ -156,57 +127,27 @@ class TileRun {
     }
   }
 
-  // The input line that tap (z, y) of an output line reads, or null where it is padding.
-  const float* input_line(int64_t line, int64_t first_z, int64_t first_y) const {
-    const int64_t ny = lines_.y.outputs(), nz = lines_.z.outputs();
-    const int64_t y = first_y + line % ny * lines_.y.advance(), z = first_z + line / ny % nz * lines_.z.advance();
-    if (y < 0 || y >= s_.in[1] || z < 0 || z >= s_.in[0]) return nullptr;
-    return args_.x + ((line / ny / nz * s_.in[0] + z) * s_.in[1] + y) * s_.in[2] * args_.x_pixel_stride;
-  }
-
-  // Pointers of n neighbouring pixels of a line, for all taps.
-  void point(int64_t line, int64_t j, int64_t n, const float** rows) const {
-    const int64_t advance = lines_.x.advance(), step = advance * args_.x_pixel_stride;
-    for (int64_t a = 0; a < z_.count; ++a) {
-      for (int64_t b = 0; b < y_.count; ++b) {
-        const float* in = input_line(line, z_.at[a], y_.at[b]);
-        for (int64_t c = 0; c < x_.count; ++c, rows += kRowSlots) {
-          int64_t i = 0;
-          if (in) {
-            const int64_t x = x_.at[c] + j * advance;
-            for (; i < n && x + i * advance < 0; ++i) rows[i] = zeros_;
-            const float* p = in + (x + i * advance) * args_.x_pixel_stride;
-            int64_t inside = x < s_.in[2] ? conv_ceil_div(s_.in[2] - x, advance) : 0;
-            if (inside > n) inside = n;
-            for (; i < inside; ++i, p += step) rows[i] = p;
-          }
-          for (; i < n; ++i) rows[i] = zeros_;
-        }
-      }
-    }
-  }
-
-  // The same where all taps along x are one segment.
+  // Pointers of n neighbouring pixels of a line where all taps along x are one segment.
   void point_merged(int64_t line, int64_t j, int64_t n, const float** rows) {
-    const int64_t advance = lines_.x.advance(), length = x_.count * s_.cin;
-    for (int64_t a = 0; a < z_.count; ++a) {
-      for (int64_t b = 0; b < y_.count; ++b, rows += kRowSlots) {
-        const float* in = input_line(line, z_.at[a], y_.at[b]);
+    const int64_t advance = walk_.lines.x.advance(), length = walk_.x.count * s_.cin;
+    for (int64_t a = 0; a < walk_.z.count; ++a) {
+      for (int64_t b = 0; b < walk_.y.count; ++b, rows += kRowSlots) {
+        const float* in = walk_.input_line(line, walk_.z.at[a], walk_.y.at[b]);
         for (int64_t i = 0; i < n; ++i) {
-          const int64_t x = x_.at[0] + (j + i) * advance;
-          if (!in || x + x_.count <= 0 || x >= s_.in[2]) {
-            rows[i] = zeros_;
-          } else if (x >= 0 && x + x_.count <= s_.in[2]) {
+          const int64_t x = walk_.x.at[0] + (j + i) * advance;
+          if (!in || x + walk_.x.count <= 0 || x >= s_.in[2]) {
+            rows[i] = walk_.outside;
+          } else if (x >= 0 && x + walk_.x.count <= s_.in[2]) {
             rows[i] = in + x * s_.cin;
           } else {
             const int64_t before = x < 0 ? -x : 0;
-            const int64_t end = x + x_.count < s_.in[2] ? x_.count : s_.in[2] - x;
+            const int64_t end = x + walk_.x.count < s_.in[2] ? walk_.x.count : s_.in[2] - x;
             float* to = copies_ + copied_ * length;
             ++copied_;
             std::memset(to, 0, static_cast<size_t>(before * s_.cin) * sizeof(float));
             std::memcpy(to + before * s_.cin, in + (x + before) * s_.cin,
                         static_cast<size_t>((end - before) * s_.cin) * sizeof(float));
-            std::memset(to + end * s_.cin, 0, static_cast<size_t>((x_.count - end) * s_.cin) * sizeof(float));
+            std::memset(to + end * s_.cin, 0, static_cast<size_t>((walk_.x.count - end) * s_.cin) * sizeof(float));
             rows[i] = to;
           }
         }
@@ -218,10 +159,10 @@ class TileRun {
   void flush(int64_t col_begin, int64_t col_end) {
     if (run_.block_count == 0) return;
     const ConvGemm gemm = conv_gemm(plan_);
-    const int64_t taps = z_.count * y_.count * x_.count;
+    const int64_t taps = walk_.z.count * walk_.y.count * walk_.x.count;
     const float* weights =
-        args_.packed + packed_b_size(table_, 1, gemm.n) * gemm.cin * gemm.groups * taps_before(s_, lines_);
-    run_.k = {segments_, merged_ ? x_.count * s_.cin : gemm.cin};
+        args_.packed + packed_b_size(table_, 1, gemm.n) * gemm.cin * gemm.groups * taps_before(s_, walk_.lines);
+    run_.k = {segments_, merged_ ? walk_.x.count * s_.cin : gemm.cin};
     run_.n = gemm.n;
     Epilogue epilogue = args_.epilogue;
     epilogue.bias_row = nullptr;
@@ -254,10 +195,10 @@ class TileRun {
   const ConvArgs& args_;
   const ConvShape& s_;
   const GemmMicroTable& table_;
-  const TapLines lines_;
-  Firsts z_, y_, x_;
+  const ScratchParts parts_;
+  char* const base_;
+  const TapWalk<float> walk_;
   const float** pointers_;
-  const float* zeros_;
   float* copies_;
   int64_t copied_ = 0;
   bool merged_, flat_;

@@ -18,8 +18,10 @@ struct ConvInt8Plan {
 
   // Private to the implementation.
   bool depthwise = false;
-  int64_t group_bytes = 0;
+  bool copied = false;       // rows of A are gathered in scratch; else they are pointers into x
+  int64_t chunk_blocks = 1;
   int64_t row_step = 0, row_tiles = 0;
+  int64_t col_step = 0, col_tiles = 0;
 };
 
 ConvInt8Plan conv_int8_plan(const ConvShape& shape, int threads);

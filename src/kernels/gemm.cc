@@ -25,6 +25,7 @@ struct Sources {
   int64_t copied_row = -1, copied_k = -1;
   // B: one K block of a panel group is packed to `b`.
   float* b = nullptr;
+  bool b_in_place = false;  // the whole panels of it are read where they are
 };
 
 void copy_a(void* context, const KBlock& kb) {
@@ -37,12 +38,55 @@ void copy_a(void* context, const KBlock& kb) {
                s.a, s.a_stride);
 }
 
-const float* pack_b(void* context, const KBlock& kb, int64_t panel_begin, int64_t panel_end) {
+BlockOfB source_b(void* context, const KBlock& kb, int64_t panel_begin, int64_t panel_end) {
   Sources& s = *static_cast<Sources*>(context);
   const GemmArgs& g = *s.args;
+  const int64_t width = s.table->width;
+  if (s.b_in_place && panel_end * width <= g.n) {
+    return {g.b + kb.k * g.b_k_stride + panel_begin * width, width, 0, g.b_k_stride};
+  }
+  const int64_t panel_stride = is_narrow(g.n) ? kb.length : kb.length * width;
   pack_b_block(*s.table, g.b, g.b_k_stride, g.b_n_stride, kb.k, kb.k + kb.length, g.n, panel_begin, panel_end,
-               is_narrow(g.n) ? kb.length : kb.length * s.table->width, s.b);
-  return s.b;
+               panel_stride, s.b);
+  return {s.b, panel_stride, 0};
+}
+
+// A few rows against a B that lies column by column: dot products in place. `m` decides, so the bits do not depend on
+// the tile.
+bool is_dot(const GemmArgs& g) {
+  return !g.packed_b && g.m <= kNarrowCols && g.b_k_stride == 1 && !is_narrow(g.n) && !g.a_rows && g.a_k_stride == 1;
+}
+
+// The rows of B take the place of A's, and the other way round.
+void dot_tile(const GemmMicroTable& table, const GemmArgs& args, BlockRun& run, const RowBlock& block, const float* a) {
+  GemmMicroArgs g;
+  g.segments = 1;
+  g.b_panel_stride = args.a_row_stride;
+  float sums[kNarrowCols * 64], products[kNarrowRows * kNarrowCols];
+  const float* rows[kRowSlots];
+  g.rows = rows;
+  g.partial = products;
+  const int64_t blocks = k_block_count(run.k);
+  for (int64_t col = run.col_begin; col < run.col_end; col += table.width) {
+    const int64_t end = col + table.width < run.col_end ? col + table.width : run.col_end;
+    for (int64_t j = col; j < end; j += kNarrowRows) {
+      const int count = static_cast<int>(end - j < kNarrowRows ? end - j : kNarrowRows);
+      for (int i = 0; i < count; ++i) rows[i] = args.b + (j + i) * args.b_n_stride;
+      for (int64_t i = 0; i < blocks; ++i) {
+        const KBlock kb = k_block(run.k, i);
+        g.first = i == 0;
+        g.last = false;
+        g.a_offset = kb.offset;
+        g.length = kb.length;
+        g.b = a + kb.offset;
+        table.narrow[count][block.count](g);
+      }
+      for (int i = 0; i < count; ++i) {
+        for (int r = 0; r < block.count; ++r) sums[r * table.width + j - col + i] = products[i * block.count + r];
+      }
+    }
+    finish_sums(table, run, block, col, sums);
+  }
 }
 
 // Rows a multiple of 4 KB apart share their cache sets; so many of them find room in a first-level cache of 8 ways.
@@ -135,7 +179,12 @@ void gemm_tile(const GemmArgs& args, int64_t row_begin, int64_t row_end, int64_t
   run.epilogue = &args.epilogue;
   run.partial = static_cast<float*>(scratch);
   run.context = &sources;
-  if (!args.packed_b) run.pack_b = &pack_b;
+  if (!args.packed_b) {
+    run.source_b = &source_b;
+    sources.b_in_place = args.b_n_stride == 1 && !is_narrow(args.n) && row_end - row_begin <= kDirectRows &&
+                         row_end - row_begin <= table.max_rows;
+    run.whole_panels_apart = sources.b_in_place;
+  }
   const bool copy = !args.a_rows && args.a_k_stride != 1;
   if (copy) run.copy_a = &copy_a;
 
@@ -167,7 +216,11 @@ void gemm_tile(const GemmArgs& args, int64_t row_begin, int64_t row_end, int64_t
     }
     run.blocks = blocks;
     run.block_count = static_cast<int>(last - first);
-    run_blocks(table, run);
+    if (is_dot(args)) {
+      for (int i = 0; i < run.block_count; ++i) dot_tile(table, args, run, blocks[i], blocks[i].rows[0]);
+    } else {
+      run_blocks(table, run);
+    }
   }
 }
 

@@ -94,18 +94,12 @@ void run_tile(GemmMicroFn fn, const BlockRun& run, Tail& t, const RowBlock& bloc
   if (g.last && t.activate) apply_activation(e.activation, e.a, e.b, g.c, g.ldc, block.count, cols);
 }
 
-// A K block of a group of panels.
-struct BlockOfB {
-  const float* at;       // first panel of the group
-  int64_t panel_stride;  // floats; narrow: from column to column
-  int64_t k;             // first k within the panels
-};
-
 void run_wide_group(const GemmMicroTable& table, const BlockRun& run, Tail& t, const KBlock& kb, BlockOfB b,
                     int64_t panel_begin, int64_t panel_end, bool four_at_once) {
   const int64_t slot = int64_t{table.max_rows} * table.width;  // partial sums of one register tile
   GemmMicroArgs& g = t.args;
   g.b_panel_stride = b.panel_stride;
+  g.b_step = b.step ? b.step : table.width;
   if (four_at_once) {
     g.b = b.at + b.k * table.width;
     const int64_t col = panel_begin * table.width;
@@ -121,6 +115,7 @@ void run_wide_group(const GemmMicroTable& table, const BlockRun& run, Tail& t, c
     const int64_t col = p * table.width;
     const int64_t left = run.col_end - col;
     const bool half = col + table.lanes >= run.n;
+    if (!b.step) g.b_step = half ? table.lanes : table.width;
     g.b = b.at + (p - panel_begin) * b.panel_stride + b.k * (half ? table.lanes : table.width);
     const GemmMicroFn* fns = half ? table.half : table.one;
     for (int i = 0; i < run.block_count; ++i) {
@@ -198,13 +193,14 @@ void run_blocks(const GemmMicroTable& table, const BlockRun& run) {
   const int64_t panel_last = ceil_div(run.col_end, table.width);
   int most_rows = 0;
   for (int i = 0; i < run.block_count; ++i) most_rows = run.blocks[i].count > most_rows ? run.blocks[i].count : most_rows;
-  for (int64_t p = run.col_begin / table.width; p < panel_last; p += kPanelGroup) {
-    const int64_t p_end = p + kPanelGroup < panel_last ? p + kPanelGroup : panel_last;
+  for (int64_t p = run.col_begin / table.width, next; p < panel_last; p = next) {
+    int64_t p_end = p + kPanelGroup < panel_last ? p + kPanelGroup : panel_last;
+    if (run.whole_panels_apart && p * table.width + table.width <= run.n && p_end * table.width > run.n) --p_end;
+    next = p_end;
     const bool whole = p_end - p == kPanelGroup &&
                        (p_end * table.width <= run.n || last_panel_width(table, run.n) == table.width);
     for (int64_t i = 0; i < k_blocks; ++i) {
       const KBlock kb = k_block(run.k, i);
-      const int64_t kb_size = kb.segments * kb.length;
       g.first = i == 0;
       g.last = i + 1 == k_blocks;
       g.segments = kb.segments;
@@ -212,8 +208,8 @@ void run_blocks(const GemmMicroTable& table, const BlockRun& run) {
       g.a_offset = run.a_offset + (run.copy_a ? 0 : kb.offset);
       if (run.copy_a) run.copy_a(run.context, kb);
       BlockOfB b;
-      if (run.pack_b) {
-        b = {run.pack_b(run.context, kb, p, p_end), narrow ? kb_size : kb_size * table.width, 0};
+      if (run.source_b) {
+        b = run.source_b(run.context, kb, p, p_end);
       } else if (narrow) {
         b = {run.packed_b, k_size, kb.k};
       } else {
@@ -226,6 +222,15 @@ void run_blocks(const GemmMicroTable& table, const BlockRun& run) {
       }
     }
   }
+}
+
+void finish_sums(const GemmMicroTable& table, const BlockRun& run, const RowBlock& block, int64_t col, float* sums) {
+  Tail t = make_tail(run);
+  GemmMicroArgs& g = t.args;
+  g.first = false;
+  g.last = true;
+  const int64_t left = run.col_end - col;
+  run_tile(table.one[block.count], run, t, block, 0, col, left < table.width ? left : table.width, sums);
 }
 
 }  // namespace trunnion::kernels

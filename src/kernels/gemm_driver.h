@@ -38,6 +38,14 @@ struct RowBlock {
   int count = 0;
 };
 
+// A K block of a group of panels.
+struct BlockOfB {
+  const float* at;       // first panel of the group
+  int64_t panel_stride;  // floats; narrow: from column to column
+  int64_t k;             // first k within the panels
+  int64_t step = 0;      // floats from k to k + 1, or 0: packed
+};
+
 struct BlockRun {
   const RowBlock* blocks = nullptr;  // at most kBlocksPerRun
   int block_count = 0;
@@ -50,9 +58,9 @@ struct BlockRun {
   const Epilogue* epilogue = nullptr;  // bias_col at column 0; residual and bias_row come from the blocks
   float* partial = nullptr;            // partial_size() floats
 
-  // Optional sources, with `context`: brings one K block of the panels into a packed form whose panels stand
-  // block length * width apart (narrow: columns, block length apart) ...
-  const float* (*pack_b)(void* context, const KBlock& block, int64_t panel_begin, int64_t panel_end) = nullptr;
+  // Optional sources, with `context`: gives one K block of the panels, packed somewhere or in place ...
+  BlockOfB (*source_b)(void* context, const KBlock& block, int64_t panel_begin, int64_t panel_end) = nullptr;
+  bool whole_panels_apart = false;   // asks for a partly filled last panel on its own
   // ... and makes the row pointers valid for a K block, with offset 0 within it.
   void (*copy_a)(void* context, const KBlock& block) = nullptr;
   void* context = nullptr;
@@ -67,6 +75,9 @@ inline int64_t tiles_wanted(double work, int threads) {
 }
 
 void run_blocks(const GemmMicroTable& table, const BlockRun& run);
+
+// The epilogue of `run` alone, for one panel of one row block: sums is [rows][panel width].
+void finish_sums(const GemmMicroTable& table, const BlockRun& run, const RowBlock& block, int64_t col, float* sums);
 
 // Floats of partial sums for one run.
 int64_t partial_size(const GemmMicroTable& table, const KShape& k);

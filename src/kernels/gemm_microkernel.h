@@ -10,6 +10,9 @@ namespace trunnion::kernels {
 // Row pointers of one segment stand this far apart in GemmMicroArgs::rows, whatever the number of rows.
 inline constexpr int kRowSlots = 14;
 
+// Register tiles of so few rows can read a row-major B in place.
+inline constexpr int kDirectRows = 6;
+
 // One register tile: `rows` x `cols` of C over one block of K.
 // K consists of segments; in segment s row i reads `length` floats at rows[s * kRowSlots + i] + a_offset.
 struct GemmMicroArgs {
@@ -19,6 +22,7 @@ struct GemmMicroArgs {
   int64_t length = 0;
   const float* b = nullptr;     // first k of the block in the first panel
   int64_t b_panel_stride = 0;   // floats from panel to panel; narrow kernels: from column to column
+  int64_t b_step = 0;           // floats from k to k + 1; looked at by tiles of up to kDirectRows rows only
   float* partial = nullptr;     // sums of earlier K blocks, private to this register tile
   bool first = true;            // no earlier K block: partial is only written
   bool last = true;             // the tile is finished: epilogue, store to c

@@ -95,7 +95,8 @@ template <int MR, int NV>
 // MR rows by NV vectors. Each element is one chain of multiply-adds over the block, so its bits do not depend on MR or NV.
 template <int MR, int NV>
 void tile(const GemmMicroArgs& g) {
-  constexpr int kStep = NV == 1 ? V::kLanes : 2 * V::kLanes;  // floats from k to k + 1 in a panel
+  constexpr int kPacked = NV == 1 ? V::kLanes : 2 * V::kLanes;  // floats from k to k + 1 in a panel
+  const int64_t step = MR <= kDirectRows ? g.b_step : kPacked;
   Registers<MR, NV> r;
   TRN_EACH_ROW TRN_EACH_VECTOR r.at[i][j] = V::zero();
   const float* b = g.b;
@@ -105,7 +106,7 @@ void tile(const GemmMicroArgs& g) {
     const float* a[MR];
     TRN_EACH_ROW a[i] = rows[i] + g.a_offset;
 #pragma GCC unroll 1
-    for (int64_t k = 0; k < length; ++k, b += kStep) {
+    for (int64_t k = 0; k < length; ++k, b += step) {
       typename V::T bv[NV];
       TRN_EACH_VECTOR bv[j] = V::load(b + (j / 2) * panel + (j % 2) * V::kLanes);
       TRN_EACH_ROW {

@@ -183,7 +183,7 @@ TEST_P(Gemm, SeveralRunsOfRows) {
 }
 
 TEST_P(Gemm, OperandForms) {
-  for (int64_t m : {1, 7, 40, 260}) {
+  for (int64_t m : {1, 3, 4, 6, 7, 40, 260}) {
     for (int64_t n : {2, 16, 50, 200}) {
       for (int64_t k : {5, 390}) {
         for (int form = 0; form < 16; ++form) {

@@ -1,5 +1,5 @@
-// f32 pooling. Planes: an output row is built tap by tap, a vector of neighbouring outputs at a time (contiguous for
-// stride 1, de-interleaved for stride 2). Channels-last: a vector of channels, the window in a register.
+// f32 pooling. Planes: a vector of neighbouring outputs of a row (stride 1 or 2; the border and other strides one by
+// one). Channels-last: a vector of channels.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/pool.simd.cc"
 #include <cmath>
@@ -27,78 +27,112 @@ HWY_INLINE VF Merge(VF acc, VF v) {
   if constexpr (kKind == Kind::sum_square) return hn::MulAdd(v, v, acc);
 }
 
-// acc[i] = merge(acc[i], x[i * stride]).
 template <Kind kKind>
-HWY_INLINE void MergeRow(const float* x, int64_t stride, float* acc, size_t n, int p) {
-  size_t i = 0;
-  if constexpr (kKind == Kind::sum_power) {
-    for (; i < n; ++i) acc[i] += std::pow(std::fabs(x[static_cast<int64_t>(i) * stride]), static_cast<float>(p));
+HWY_INLINE float MergeOne(float acc, float v, int p) {
+  if constexpr (kKind == Kind::max) return acc != acc || acc > v ? acc : v;
+  if constexpr (kKind == Kind::sum) return acc + v;
+  if constexpr (kKind == Kind::sum_abs) return acc + std::fabs(v);
+  if constexpr (kKind == Kind::sum_square) return acc + v * v;
+  if constexpr (kKind == Kind::sum_power) return acc + std::pow(std::fabs(v), static_cast<float>(p));
+}
+
+// One output of a plane, any window.
+template <Kind kKind>
+HWY_INLINE float Output(const float* plane, const PoolShape& s, const Window& w0, const Window& w1, int64_t o2, int p) {
+  float acc = kKind == Kind::max ? -std::numeric_limits<float>::infinity() : 0.0f;
+  const Window w2 = window(s, 2, o2);
+  for (int64_t k0 = w0.first; k0 < w0.last; ++k0) {
+    const float* slice = plane + (w0.start + k0 * s.dilation[0]) * s.in[1] * s.in[2];
+    for (int64_t k1 = w1.first; k1 < w1.last; ++k1) {
+      const float* row = slice + (w1.start + k1 * s.dilation[1]) * s.in[2] + w2.start;
+      for (int64_t k2 = w2.first; k2 < w2.last; ++k2) acc = MergeOne<kKind>(acc, row[k2 * s.dilation[2]], p);
+    }
+  }
+  return acc;
+}
+
+// n elements, kStride apart; those behind the last one are not touched (kTail) or known to exist.
+template <int kStride, bool kTail>
+HWY_INLINE VF LoadSpread(DF d, const float* p, size_t n) {
+  if constexpr (kStride == 1) return kTail ? LoadTail(d, p, n) : hn::LoadU(d, p);
+  const size_t lanes = hn::Lanes(d);
+  if constexpr (!kTail) return hn::ConcatEven(d, hn::LoadU(d, p + lanes), hn::LoadU(d, p));
+  const size_t total = 2 * n - 1;
+  const VF low = total < lanes ? LoadTail(d, p, total) : hn::LoadU(d, p);
+  return hn::ConcatEven(d, total > lanes ? LoadTail(d, p + lanes, total - lanes) : hn::Zero(d), low);
+}
+
+// Neighbouring outputs whose windows lie inside the row, in one vector; y and o2 at the first of them.
+template <Kind kKind, int kStride, bool kTail>
+HWY_INLINE void Block(DF d, const float* plane, float* y, const PoolShape& s, const Window& w0, const Window& w1,
+                      int64_t o2, size_t n) {
+  VF acc = kKind == Kind::max ? hn::Neg(hn::Inf(d)) : hn::Zero(d);
+  const int64_t start = o2 * kStride - s.pad_begin[2];
+  for (int64_t k0 = w0.first; k0 < w0.last; ++k0) {
+    const float* slice = plane + (w0.start + k0 * s.dilation[0]) * s.in[1] * s.in[2];
+    for (int64_t k1 = w1.first; k1 < w1.last; ++k1) {
+      const float* row = slice + (w1.start + k1 * s.dilation[1]) * s.in[2] + start;
+      for (int64_t k2 = 0; k2 < s.kernel[2]; ++k2) {
+        acc = Merge<kKind>(acc, LoadSpread<kStride, kTail>(d, row + k2 * s.dilation[2], n));
+      }
+    }
+  }
+  if (kTail && n < hn::Lanes(d)) {
+    StoreTail(acc, d, y, n);
   } else {
-    const DF d;
-    const size_t lanes = hn::Lanes(d);
-    if (stride == 1) {
-      for (; i + lanes <= n; i += lanes) {
-        hn::StoreU(Merge<kKind>(hn::LoadU(d, acc + i), hn::LoadU(d, x + i)), d, acc + i);
-      }
-      if (i < n) {
-        StoreTail(Merge<kKind>(LoadTail(d, acc + i, n - i), LoadTail(d, x + i, n - i)), d, acc + i, n - i);
-      }
-      return;
-    }
-    if (stride == 2) {
-      // The last output is left out: its vector would read one element too far.
-      for (; i + lanes < n; i += lanes) {
-        VF even, odd;
-        hn::LoadInterleaved2(d, x + 2 * i, even, odd);
-        hn::StoreU(Merge<kKind>(hn::LoadU(d, acc + i), even), d, acc + i);
-      }
-    }
-    for (; i < n; ++i) {
-      HWY_ALIGN float lane[HWY_MAX_BYTES / sizeof(float)];
-      hn::Store(Merge<kKind>(hn::Set(d, acc[i]), hn::Set(d, x[static_cast<int64_t>(i) * stride])), d, lane);
-      acc[i] = lane[0];
-    }
+    hn::StoreU(acc, d, y);
   }
 }
 
-// One output row of a plane, without the final step of averages and norms.
-template <Kind kKind>
-HWY_INLINE void BuildRow(const float* plane, float* y, const PoolShape& s, int64_t o0, int64_t o1, int p) {
-  const float start = kKind == Kind::max ? -std::numeric_limits<float>::infinity() : 0.0f;
-  for (int64_t i = 0; i < s.out[2]; ++i) y[i] = start;
-  const Window w0 = window(s, 0, o0), w1 = window(s, 1, o1);
-  for (int64_t k2 = 0; k2 < s.kernel[2]; ++k2) {
-    const TapRange t = tap_range(s, 2, k2);
-    if (t.lo >= t.hi) continue;
-    for (int64_t k0 = w0.first; k0 < w0.last; ++k0) {
-      const float* slice = plane + (w0.start + k0 * s.dilation[0]) * s.in[1] * s.in[2];
-      for (int64_t k1 = w1.first; k1 < w1.last; ++k1) {
-        const float* row = slice + (w1.start + k1 * s.dilation[1]) * s.in[2];
-        MergeRow<kKind>(row + t.lo * s.stride[2] + t.offset, s.stride[2], y + t.lo, static_cast<size_t>(t.hi - t.lo),
-                        p);
-      }
-    }
-  }
-}
-
-HWY_INLINE void DivideRow(float* y, const PoolShape& s, int64_t count) {
+template <Kind kKind, int kStride>
+HWY_INLINE void Blocks(const float* plane, float* y, const PoolShape& s, const Window& w0, const Window& w1, int64_t lo,
+                       int64_t hi) {
   const DF d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), n = s.out[2];
-  int64_t i = 0;
-  const auto divide_one = [&] {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  // A block that is not the last may read up to the next one's first element.
+  const int64_t reserve = kStride == 1 ? 0 : 1;
+  for (; lo + lanes + reserve <= hi; lo += lanes) Block<kKind, kStride, false>(d, plane, y + lo, s, w0, w1, lo, 0);
+  for (; lo < hi; lo += lanes) {
+    Block<kKind, kStride, true>(d, plane, y + lo, s, w0, w1, lo,
+                                static_cast<size_t>(hi - lo < lanes ? hi - lo : lanes));
+  }
+}
+
+// One output row of a plane, without the final step of averages and norms. `whole`: see WholeRange.
+template <Kind kKind>
+HWY_INLINE void BuildRow(const float* plane, float* y, const PoolShape& s, const WholeRange& whole, int64_t o0,
+                         int64_t o1, int p) {
+  const Window w0 = window(s, 0, o0), w1 = window(s, 1, o1);
+  const bool vectors = kKind != Kind::sum_power && s.stride[2] <= 2;
+  const int64_t lo = vectors ? whole.lo : s.out[2], hi = vectors ? whole.hi : s.out[2];
+  for (int64_t i = 0; i < lo; ++i) y[i] = Output<kKind>(plane, s, w0, w1, i, p);
+  if constexpr (kKind != Kind::sum_power) {
+    if (s.stride[2] == 1) Blocks<kKind, 1>(plane, y, s, w0, w1, lo, hi);
+    if (s.stride[2] == 2) Blocks<kKind, 2>(plane, y, s, w0, w1, lo, hi);
+  }
+  for (int64_t i = hi; i < s.out[2]; ++i) y[i] = Output<kKind>(plane, s, w0, w1, i, p);
+}
+
+// count is that of the two outer dimensions.
+HWY_INLINE void DivideRow(float* y, const PoolShape& s, const WholeRange& whole, int64_t count) {
+  const DF d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto divide_one = [&](int64_t i) HWY_ATTR {
     const int64_t c = count * window_count(s, 2, i);
     y[i] = c > 0 ? y[i] / static_cast<float>(c) : 0.0f;
-    ++i;
   };
-  // The middle, where the window is whole.
-  const TapRange first = tap_range(s, 2, 0), last = tap_range(s, 2, s.kernel[2] - 1);
-  const int64_t lo = first.lo, hi = first.hi < last.hi ? first.hi : last.hi;
-  const VF whole = hn::Set(d, static_cast<float>(count * s.kernel[2]));
-  while (i < n && i < lo) divide_one();
+  int64_t i = 0;
+  for (; i < whole.lo; ++i) divide_one(i);
   if (count > 0) {
-    for (; i + lanes <= hi; i += lanes) hn::StoreU(hn::Div(hn::LoadU(d, y + i), whole), d, y + i);
+    const VF divisor = hn::Set(d, static_cast<float>(count * s.kernel[2]));
+    for (; i + lanes <= whole.hi; i += lanes) hn::StoreU(hn::Div(hn::LoadU(d, y + i), divisor), d, y + i);
+    if (i < whole.hi) {
+      const size_t n = static_cast<size_t>(whole.hi - i);
+      StoreTail(hn::Div(LoadTail(d, y + i, n), divisor), d, y + i, n);
+      i = whole.hi;
+    }
   }
-  while (i < n) divide_one();
+  for (; i < s.out[2]; ++i) divide_one(i);
 }
 
 template <class Row>
@@ -113,27 +147,30 @@ HWY_INLINE void EachRow(const float* x, float* y, int64_t planes, const PoolShap
 
 struct MaxRow {
   const PoolShape& s;
+  WholeRange whole;
   HWY_INLINE void operator()(const float* x, float* y, int64_t o0, int64_t o1) const {
-    BuildRow<Kind::max>(x, y, s, o0, o1, 0);
+    BuildRow<Kind::max>(x, y, s, whole, o0, o1, 0);
   }
 };
 struct AverageRow {
   const PoolShape& s;
+  WholeRange whole;
   HWY_INLINE void operator()(const float* x, float* y, int64_t o0, int64_t o1) const {
-    BuildRow<Kind::sum>(x, y, s, o0, o1, 0);
-    DivideRow(y, s, window_count(s, 0, o0) * window_count(s, 1, o1));
+    BuildRow<Kind::sum>(x, y, s, whole, o0, o1, 0);
+    DivideRow(y, s, whole, window_count(s, 0, o0) * window_count(s, 1, o1));
   }
 };
 struct LpRow {
   const PoolShape& s;
+  WholeRange whole;
   HWY_INLINE void operator()(const float* x, float* y, int64_t o0, int64_t o1) const {
-    if (s.p == 1) return BuildRow<Kind::sum_abs>(x, y, s, o0, o1, 0);
+    if (s.p == 1) return BuildRow<Kind::sum_abs>(x, y, s, whole, o0, o1, 0);
     if (s.p == 2) {
-      BuildRow<Kind::sum_square>(x, y, s, o0, o1, 0);
+      BuildRow<Kind::sum_square>(x, y, s, whole, o0, o1, 0);
       for (int64_t i = 0; i < s.out[2]; ++i) y[i] = std::sqrt(y[i]);
       return;
     }
-    BuildRow<Kind::sum_power>(x, y, s, o0, o1, s.p);
+    BuildRow<Kind::sum_power>(x, y, s, whole, o0, o1, s.p);
     for (int64_t i = 0; i < s.out[2]; ++i) y[i] = std::pow(y[i], 1.0f / static_cast<float>(s.p));
   }
 };
@@ -143,10 +180,14 @@ void Max(const float* x, float* y, int64_t* indices, int64_t planes, const PoolS
     max_pool(Elem::f32, x, y, indices, planes, s, column_major);
     return;
   }
-  EachRow(x, y, planes, s, MaxRow{s});
+  EachRow(x, y, planes, s, MaxRow{s, whole_range(s, 2)});
 }
-void Average(const float* x, float* y, int64_t planes, const PoolShape& s) { EachRow(x, y, planes, s, AverageRow{s}); }
-void Lp(const float* x, float* y, int64_t planes, const PoolShape& s) { EachRow(x, y, planes, s, LpRow{s}); }
+void Average(const float* x, float* y, int64_t planes, const PoolShape& s) {
+  EachRow(x, y, planes, s, AverageRow{s, whole_range(s, 2)});
+}
+void Lp(const float* x, float* y, int64_t planes, const PoolShape& s) {
+  EachRow(x, y, planes, s, LpRow{s, whole_range(s, 2)});
+}
 
 // One output position, channels-last; origin is the input position of tap (0, 0, 0), perhaps outside the input.
 template <Kind kKind>

@@ -4,19 +4,21 @@
 
 namespace trunnion::kernels {
 
-// For tap k of dimension d: output positions [lo, hi) whose tap lies inside the input; offset is the tap's input
-// position for output 0.
-struct TapRange {
-  int64_t lo, hi, offset;
+// Outputs [lo, hi) of dimension d have their whole window inside the input; empty ranges have lo == hi.
+struct WholeRange {
+  int64_t lo, hi;
 };
-inline TapRange tap_range(const PoolShape& s, int d, int64_t k) {
-  const int64_t offset = k * s.dilation[d] - s.pad_begin[d], last = s.in[d] - 1 - offset;
-  int64_t lo = offset < 0 ? (-offset + s.stride[d] - 1) / s.stride[d] : 0;
+inline WholeRange whole_range(const PoolShape& s, int d) {
+  const int64_t span = (s.kernel[d] - 1) * s.dilation[d], last = s.in[d] - 1 - span + s.pad_begin[d];
+  int64_t lo = (s.pad_begin[d] + s.stride[d] - 1) / s.stride[d];
   int64_t hi = last < 0 ? 0 : last / s.stride[d] + 1;
   if (hi > s.out[d]) hi = s.out[d];
-  if (lo > hi) lo = hi;
-  return {lo, hi, offset};
+  if (lo > s.out[d]) lo = s.out[d];
+  return {lo, hi < lo ? lo : hi};
 }
+
+// ceil(n / d) for n > 0; most dilations are 1, and divisions are what short rows would spend their time on.
+inline int64_t ceil_quotient(int64_t n, int64_t d) { return d == 1 ? n : (n - 1) / d + 1; }
 
 // For output position o of dimension d: taps [first, last) inside the input, and the input position of tap 0.
 struct Window {
@@ -24,8 +26,8 @@ struct Window {
 };
 inline Window window(const PoolShape& s, int d, int64_t o) {
   const int64_t start = o * s.stride[d] - s.pad_begin[d], dilation = s.dilation[d];
-  int64_t first = start < 0 ? (-start + dilation - 1) / dilation : 0;
-  int64_t last = start >= s.in[d] ? 0 : (s.in[d] - 1 - start) / dilation + 1;
+  int64_t first = start < 0 ? ceil_quotient(-start, dilation) : 0;
+  int64_t last = start >= s.in[d] ? 0 : ceil_quotient(s.in[d] - start, dilation);
   if (last > s.kernel[d]) last = s.kernel[d];
   if (first > last) first = last;
   return {first, last, start};
@@ -36,7 +38,7 @@ inline int64_t window_count(const PoolShape& s, int d, int64_t o) {
   const Window w = window(s, d, o);
   if (!s.count_include_pad) return w.last - w.first;
   const int64_t room = s.in[d] + s.pad_end[d] - w.start;  // up to the end of the padding
-  const int64_t taps = room <= 0 ? 0 : (room - 1) / s.dilation[d] + 1;
+  const int64_t taps = room <= 0 ? 0 : ceil_quotient(room, s.dilation[d]);
   return taps < s.kernel[d] ? taps : s.kernel[d];
 }
 

@@ -1,4 +1,4 @@
-// Resize along one axis with a table of taps: y[j] = sum over t of weight[j][t] * x[index[j][t]]. A multi-axis resize
+// Resize along one axis with a table of taps: y[j] = sum over t of weight(j, t) * x[index(j, t)]. A multi-axis resize
 // applies one axis after the other. resize_tables.cc makes the tables from ONNX's attributes, once per shape.
 // No alignment is required; y may not overlap x.
 #pragma once
@@ -35,7 +35,7 @@ struct ResizeAxis {
   bool antialias = false;
 };
 
-// taps entries per output position; unused ones have weight 0 and a valid index.
+// Tap t of output position j is entry [t * out + j]; unused taps have weight 0 and a valid index.
 struct ResizeTable {
   int64_t in = 0;
   int64_t out = 0;
@@ -46,7 +46,7 @@ struct ResizeTable {
   float extrapolation = 0;
   bool identity = false;  // every output is its input: the axis can be skipped
 };
-// False for sizes below 1 or over 2^31.
+// False for sizes below 1 or over 2^31 - 1, or a scale that is not positive and finite.
 bool resize_table(const ResizeAxis& axis, ResizeTable& table);
 
 struct ResizeKernels {

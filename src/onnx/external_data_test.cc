@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "onnx/sample_model.h"
 #include "onnx/tensor_data.h"
+#include "onnx/test_model.h"
 
 namespace trunnion::onnx {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "onnx/sample_model.h"
+#include "onnx/test_model.h"
 
 namespace trunnion::onnx {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "onnx/external_data.h"
 #include "onnx/reader.h"
-#include "onnx/sample_model.h"
 #include "onnx/tensor_data.h"
+#include "onnx/test_model.h"
 
 namespace trunnion::onnx {
 namespace {

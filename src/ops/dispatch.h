@@ -7,8 +7,8 @@
 #include <type_traits>
 
 #include "base/error.h"
-#include "kernels/convert.h"
 #include "kernels/elem.h"
+#include "kernels/half.h"
 #include "tensor/tensor.h"
 
 namespace trunnion::ops {
@@ -17,14 +17,14 @@ namespace trunnion::ops {
 struct Half {
   uint16_t bits = 0;
   Half() = default;
-  explicit Half(float v) : bits(kernels::f32_to_f16(v)) {}
-  operator float() const { return kernels::f16_to_f32(bits); }  // NOLINT: widening is exact
+  explicit Half(float v) : bits(kernels::half::to_f16(v)) {}
+  operator float() const { return kernels::half::from_f16(bits); }  // NOLINT: widening is exact
 };
 struct Bfloat {
   uint16_t bits = 0;
   Bfloat() = default;
-  explicit Bfloat(float v) : bits(kernels::f32_to_bf16(v)) {}
-  operator float() const { return kernels::bf16_to_f32(bits); }  // NOLINT: widening is exact
+  explicit Bfloat(float v) : bits(kernels::half::to_bf16(v)) {}
+  operator float() const { return kernels::half::from_bf16(bits); }  // NOLINT: widening is exact
 };
 static_assert(sizeof(Half) == 2 && sizeof(Bfloat) == 2);
 

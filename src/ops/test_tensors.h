@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/convert.h"
 #include "ops/dispatch.h"
 #include "ops/op_test.h"
 

@@ -6,6 +6,7 @@
 #include "base/os.h"
 #include "ep/cpu/cpu_provider.h"
 #include "ir/inline.h"
+#include "onnx/exporter.h"
 #include "onnx/external_data.h"
 #include "onnx/importer.h"
 #include "onnx/reader.h"
@@ -196,6 +197,13 @@ Status Session::build_program(const Environment& environment) {
   }
   executor_ = std::make_unique<run::Executor>(*program_, threads_);
   return {};
+}
+
+Status Session::save_optimized_model() const {
+  onnx::ExportOptions to;
+  to.external_file = options_.entry("session.optimized_model_external_initializers_file_name").value_or("");
+  to.external_threshold = static_cast<uint64_t>(number(options_, "session.optimized_model_external_initializers_min_size_in_bytes", 1024));
+  return onnx::export_model(*model_, options_.optimized_model_path, to);
 }
 
 Session::Memory Session::memory() const {

@@ -1,7 +1,6 @@
 // The C ABI as a client sees it, without a session: statuses, allocators, values, types, options, environments.
 // What is asserted here holds for ONNX Runtime 1.32.0 too, but for the tests named Ours.
 #include <dlfcn.h>
-#include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstring>
@@ -9,28 +8,10 @@
 #include <thread>
 #include <vector>
 
+#include "client.h"
 #include "trunnion/ort_abi.h"
 
 namespace {
-
-const OrtApi* api() {
-  static const OrtApi* const table = OrtGetApiBase()->GetApi(1);
-  return table;
-}
-
-OrtErrorCode code(OrtStatus* status) {
-  const OrtErrorCode c = status ? api()->GetErrorCode(status) : ORT_OK;
-  api()->ReleaseStatus(status);
-  return c;
-}
-std::string message(OrtStatus* status) {
-  const std::string text = status ? api()->GetErrorMessage(status) : "";
-  api()->ReleaseStatus(status);
-  return text;
-}
-
-#define OK(x) ASSERT_EQ(message(x), "")
-#define CODE(x, c) EXPECT_EQ(code(x), c)
 
 struct Abi : testing::Test {
   OrtAllocator* allocator = nullptr;

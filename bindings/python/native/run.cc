@@ -146,7 +146,8 @@ nb::object run_model(const Session& self, nb::handle output_names, nb::handle fe
                      bool values_only, Convert convert) {
   const std::shared_ptr<LoadedModel> model = self.model;
   self.loaded();
-  const Py_ssize_t given = PyMapping_Check(feed.ptr()) ? PyMapping_Size(feed.ptr()) : -1;
+  const bool is_mapping = PyDict_Check(feed.ptr()) || PyObject_HasAttrString(feed.ptr(), "items");
+  const Py_ssize_t given = is_mapping ? PyMapping_Size(feed.ptr()) : -1;
   if (given < 0) {
     PyErr_Clear();
     throw nb::type_error("input_feed is a dict of input names and values");
@@ -176,9 +177,12 @@ nb::object run_model(const Session& self, nb::handle output_names, nb::handle fe
 
 nb::object run(const Session& self, nb::handle output_names, nb::handle input_feed, nb::handle run_options) {
   return run_model(self, output_names, input_feed, run_options, false, [](ValuePtr value) {
-    int is_tensor = 0;
-    if (value) check(ort->IsTensor(value.get(), &is_tensor));
-    return is_tensor ? array_from_tensor(std::move(value)) : python_from_value(std::move(value));
+    int is_tensor = 0, has_value = 0;
+    if (value) {
+      check(ort->IsTensor(value.get(), &is_tensor));
+      check(ort->HasValue(value.get(), &has_value));  // an optional tensor may have none
+    }
+    return is_tensor && has_value ? array_from_tensor(std::move(value)) : python_from_value(std::move(value));
   });
 }
 

@@ -92,7 +92,13 @@ nb::object dict_from_map(const OrtValue* value) {
   return result;
 }
 
+// GetValueType of ONNX Runtime fails for sparse tensors, so they are asked for before it.
 ONNXType kind_of(const OrtValue* value) {
+  int is_tensor = 0, is_sparse = 0;
+  check(ort->IsTensor(value, &is_tensor));
+  if (is_tensor) return ONNX_TYPE_TENSOR;
+  check(ort->IsSparseTensor(value, &is_sparse));
+  if (is_sparse) return ONNX_TYPE_SPARSETENSOR;
   ONNXType kind = ONNX_TYPE_UNKNOWN;
   check(ort->GetValueType(value, &kind));
   return kind;
@@ -189,6 +195,15 @@ std::vector<int64_t> shape(const Value& self) {
 }
 
 TypeNode type_of(const Value& self) {
+  if (kind_of(self.handle.get()) == ONNX_TYPE_SPARSETENSOR) {
+    OrtTensorTypeAndShapeInfo* values = nullptr;
+    check(ort->GetSparseTensorValuesTypeAndShape(self.handle.get(), &values));
+    const ShapeInfoPtr info(values);
+    TypeNode node;
+    node.kind = ONNX_TYPE_SPARSETENSOR;
+    check(ort->GetTensorElementType(values, &node.element));
+    return node;
+  }
   OrtTypeInfo* raw = nullptr;
   check(ort->GetTypeInfo(self.handle.get(), &raw));
   const TypeInfoPtr info(raw);
@@ -279,10 +294,9 @@ ValuePtr value_from_python(nb::handle object, const TypeNode& expected, std::vec
   switch (expected.kind) {
     case ONNX_TYPE_SEQUENCE: return sequence_from_python(object, expected, keep);
     case ONNX_TYPE_MAP:
-      if (PyMapping_Check(object.ptr()) && !PySequence_Check(object.ptr())) {
+      if (PyDict_Check(object.ptr()) || PyObject_HasAttrString(object.ptr(), "items")) {
         return map_from_python(object, expected, keep);
       }
-      if (PyDict_Check(object.ptr())) return map_from_python(object, expected, keep);
       throw nb::type_error("an input of map type takes a dict");
     case ONNX_TYPE_OPTIONAL: return object.is_none() ? ValuePtr() : value_from_python(object, *expected.inner, keep);
     default: break;

@@ -12,7 +12,7 @@ ORT_FN(SessionGetModelMetadata, (const OrtSession* session, OrtModelMetadata** o
   *out = new OrtModelMetadata{
       model.producer_name, model.graph->name,
       model.domain,        model.doc,
-      model.graph->doc,  model.has_model_version ? model.model_version : std::numeric_limits<int64_t>::max(),
+      model.graph->doc,    model.has_model_version ? model.model_version : std::numeric_limits<int64_t>::max(),
       model.metadata};
   return {};
 }

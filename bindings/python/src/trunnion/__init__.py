@@ -71,8 +71,16 @@ from ._session import InferenceSession, ModelMetadata, NodeArg, Session  # noqa:
 from ._sparse import SparseTensor  # noqa: E402
 from ._value import OrtValue, OrtValueVector  # noqa: E402
 
-_native = _library._native
-_native.set_value_classes(OrtValue, SparseTensor)
+_library._native.set_value_classes(OrtValue, SparseTensor)
+
+from . import capi, datasets  # noqa: E402
+from .capi import (  # noqa: E402
+    _ld_preload,
+    _pybind_state,
+    build_and_package_info,
+    onnxruntime_inference_collection,
+    onnxruntime_validation,
+)
 
 version = __version__
 package_name = "trunnion"

@@ -119,7 +119,11 @@ class OrtValue(_native.OrtValue):
     def __reduce__(self) -> tuple:
         if not self.is_tensor() or self.data_type() == "tensor(string)":
             raise TypeError(f"an OrtValue of type {self.data_type()} cannot be pickled; tensors of numbers can")
-        return _native.value_from_array, (self.numpy(),)
+        return _from_pickle, (self.numpy(),)
+
+
+def _from_pickle(array: np.ndarray) -> OrtValue:
+    return _native.value_from_array(array)
 
 
 class OrtValueVector(list):

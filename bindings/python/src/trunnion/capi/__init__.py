@@ -1,1 +1,1 @@
-"""The names under which programs reach into onnxruntime.capi."""
+"""The names by which programs reach into onnxruntime.capi: exceptions, classes, the native module's own interface."""

@@ -1,0 +1,2 @@
+"""Example models."""
+from trunnion.datasets import get_example  # noqa: F401

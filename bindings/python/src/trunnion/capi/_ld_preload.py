@@ -1,0 +1,1 @@
+"""Libraries to load first: none."""

@@ -1,0 +1,14 @@
+// What quant.simd.cc gives to quant.cc: one function per one-byte and two-byte integer type.
+#pragma once
+#include "kernels/quant.h"
+
+namespace trunnion::kernels {
+
+struct QuantTable {
+  QuantizeFn quantize_u8, quantize_i8, quantize_u16, quantize_i16;
+  DequantizeFn dequantize_u8, dequantize_i8, dequantize_u16, dequantize_i16, dequantize_i32;
+  void (*min_max)(const float* x, size_t n, float* min, float* max);
+};
+const QuantTable& quant_table();
+
+}  // namespace trunnion::kernels

@@ -1,0 +1,135 @@
+#include "ops/half_adapter.h"
+
+#include "kernels/convert.h"
+
+namespace trunnion::ops {
+namespace {
+
+constexpr size_t kLine = 64;
+
+struct State final : KernelState {
+  std::vector<Tensor> constants;  // widened; by input, invalid where the input is no half constant
+  std::vector<size_t> in_offset, out_offset;
+  size_t inner_offset = 0;
+  std::unique_ptr<KernelState> inner;
+};
+
+kernels::Elem elem(DType t) { return static_cast<kernels::Elem>(t); }
+
+void widen(KernelContext& ctx, const TensorView& from, float* to) {
+  ctx.parallel_for(from.count, 1 << 16, [&](int64_t b, int64_t e) {
+    kernels::convert(elem(from.dtype), kernels::Elem::f32)(from.as<uint16_t>() + b, to + b, e - b, {});
+  });
+}
+
+class HalfAdapter final : public Kernel {
+ public:
+  explicit HalfAdapter(std::unique_ptr<Kernel> inner) : inner_(std::move(inner)) {}
+
+  Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override {
+    auto state = std::make_unique<State>();
+    std::vector<TensorView> in(static_cast<size_t>(ctx.inputs())), out(static_cast<size_t>(ctx.outputs()));
+    std::vector<const TensorView*> in_ptrs(in.size(), nullptr), out_ptrs(out.size(), nullptr);
+    state->constants.resize(in.size());
+    state->in_offset.resize(in.size());
+    state->out_offset.resize(out.size());
+    size_t offset = 0;
+    const auto take = [&](const TensorView& v) {
+      const size_t at = offset;
+      offset += (static_cast<size_t>(v.count) * sizeof(float) + kLine - 1) / kLine * kLine;
+      return at;
+    };
+    for (int i = 0; i < ctx.inputs(); ++i) {
+      const auto k = static_cast<size_t>(i);
+      if (!ctx.has_in(i)) continue;
+      in[k] = ctx.in(i);
+      in_ptrs[k] = &in[k];
+      if (!is_half(in[k].dtype)) continue;
+      if (in[k].data) {
+        TRN_ASSIGN(state->constants[k], to_f32(Tensor::borrow(in[k].dtype, in[k].shape(), in[k].data, nullptr)));
+        in[k].data = state->constants[k].raw();
+      } else {
+        state->in_offset[k] = take(in[k]);
+      }
+      in[k].dtype = DType::f32;
+    }
+    for (int i = 0; i < ctx.outputs(); ++i) {
+      const auto k = static_cast<size_t>(i);
+      if (!ctx.has_out(i)) continue;
+      out[k] = ctx.out(i);
+      out_ptrs[k] = &out[k];
+      if (!is_half(out[k].dtype)) continue;
+      state->out_offset[k] = take(out[k]);
+      out[k].dtype = DType::f32;
+    }
+    PrepareContext inner(in_ptrs, out_ptrs, ctx.threads());
+    TRN_ASSIGN(state->inner, inner_->prepare(inner));
+    state->inner_offset = offset;
+    ctx.request_scratch(offset + inner.scratch_bytes());
+    return std::unique_ptr<KernelState>(std::move(state));
+  }
+
+  Status run(KernelContext& ctx) const override {
+    const State& state = *ctx.state<State>();
+    SmallVector<TensorView, 8> in(static_cast<size_t>(ctx.inputs())), out(static_cast<size_t>(ctx.outputs()));
+    SmallVector<const TensorView*, 8> in_ptrs(in.size());
+    SmallVector<TensorView*, 8> out_ptrs(out.size());
+    for (int i = 0; i < ctx.inputs(); ++i) {
+      const auto k = static_cast<size_t>(i);
+      if (!ctx.has_in(i)) continue;
+      in[k] = ctx.in(i);
+      in_ptrs[k] = &in[k];
+      if (!is_half(in[k].dtype)) continue;
+      if (state.constants[k].valid()) {
+        in[k].data = state.constants[k].raw();
+      } else {
+        auto* wide = reinterpret_cast<float*>(ctx.scratch() + state.in_offset[k]);
+        widen(ctx, in[k], wide);
+        in[k].data = wide;
+      }
+      in[k].dtype = DType::f32;
+    }
+    for (int i = 0; i < ctx.outputs(); ++i) {
+      const auto k = static_cast<size_t>(i);
+      if (!ctx.has_out(i)) continue;
+      out[k] = ctx.out(i);
+      out_ptrs[k] = &out[k];
+      if (!is_half(out[k].dtype)) continue;
+      out[k].data = ctx.scratch() + state.out_offset[k];
+      out[k].dtype = DType::f32;
+    }
+    KernelContext inner = ctx;
+    inner.in_ = in_ptrs.data();
+    inner.out_ = out_ptrs.data();
+    inner.state_ = state.inner.get();
+    inner.scratch_ = ctx.scratch() + state.inner_offset;
+    TRN_TRY(inner_->run(inner));
+    for (int i = 0; i < ctx.outputs(); ++i) {
+      const auto k = static_cast<size_t>(i);
+      if (!ctx.has_out(i) || !is_half(ctx.out(i).dtype)) continue;
+      TensorView& y = ctx.out(i);
+      const float* wide = out[k].as<const float>();
+      ctx.parallel_for(y.count, 1 << 16, [&](int64_t b, int64_t e) {
+        kernels::convert(kernels::Elem::f32, elem(y.dtype))(wide + b, y.as<uint16_t>() + b, e - b, {});
+      });
+    }
+    return {};
+  }
+
+ private:
+  std::unique_ptr<Kernel> inner_;
+};
+
+}  // namespace
+
+bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
+
+std::unique_ptr<Kernel> adapt_half(std::unique_ptr<Kernel> inner) { return std::make_unique<HalfAdapter>(std::move(inner)); }
+
+Result<Tensor> to_f32(const Tensor& t) {
+  TRN_ASSIGN(Tensor out, Tensor::allocate(DType::f32, t.shape()));
+  kernels::convert(elem(t.dtype()), kernels::Elem::f32)(t.raw(), out.raw(), t.count(), {});
+  return out;
+}
+
+}  // namespace trunnion::ops
