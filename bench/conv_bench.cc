@@ -40,16 +40,19 @@ void run(benchmark::State& state, const Row& r) {
   for (int i = 0; i < r.rank; ++i) {
     s.in[i] = r.rank == 2 && i == 0 ? r.height : r.width;
     s.kernel[i] = r.kernel, s.stride[i] = r.stride, s.pad_begin[i] = r.pad;
-    s.out[i] = r.transposed ? r.stride * (s.in[i] - 1) + r.kernel - 2 * r.pad : (s.in[i] + 2 * r.pad - r.kernel) / r.stride + 1;
+    s.out[i] = r.transposed ? r.stride * (s.in[i] - 1) + r.kernel - 2 * r.pad
+                            : (s.in[i] + 2 * r.pad - r.kernel) / r.stride + 1;
     in_pixels *= s.in[i], out_pixels *= s.out[i], taps *= r.kernel;
   }
   const ConvPlan plan = conv_plan(s, 1);
   const Floats x = random_floats(in_pixels * r.cin), y = random_floats(out_pixels * r.cout);
   const Floats w = random_floats(taps * r.cin / r.groups * r.cout), bias = random_floats(r.cout);
-  const Floats packed = random_floats(plan.packed_size), scratch = random_floats(static_cast<int64_t>(plan.scratch_size / 4));
+  const Floats packed = random_floats(plan.packed_size),
+               scratch = random_floats(static_cast<int64_t>(plan.scratch_size / 4));
   conv_pack(plan, w.get(), 0, plan.pack_units, packed.get());
   ConvArgs args;
-  args.x = x.get(), args.x_pixel_stride = r.cin, args.packed = packed.get(), args.y = y.get(), args.y_pixel_stride = r.cout;
+  args.x = x.get(), args.x_pixel_stride = r.cin, args.packed = packed.get(), args.y = y.get(),
+  args.y_pixel_stride = r.cout;
   args.epilogue.bias_col = bias.get();
   args.epilogue.activation = Activation::relu;
   for (auto _ : state) {
@@ -98,7 +101,8 @@ const Row kRows[] = {
 
 int main(int argc, char** argv) {
   for (const Row& row : kRows) {
-    benchmark::RegisterBenchmark((std::string("conv/") + row.name).c_str(), [&row](benchmark::State& s) { run(s, row); });
+    benchmark::RegisterBenchmark((std::string("conv/") + row.name).c_str(),
+                                 [&row](benchmark::State& s) { run(s, row); });
   }
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();

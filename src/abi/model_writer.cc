@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "onnx/model_view.h"
 #include "onnx/writer.h"
-#include "schema/lookup.h"
+#include "schema/schema.h"
 
 namespace trunnion::abi {
 namespace {
@@ -59,17 +59,30 @@ Result<onnx::AttrView> attr_view(const ir::Attr& a) {
   v.name = a.name;
   v.type = a.type();
   switch (a.type()) {
-    case ir::AttrType::f: v.f = *a.get<float>(); return v;
-    case ir::AttrType::i: v.i = *a.get<int64_t>(); return v;
-    case ir::AttrType::s: v.s = *a.get<std::string>(); return v;
-    case ir::AttrType::floats: v.floats = *a.get<ir::Attr::Floats>(); return v;
-    case ir::AttrType::ints: v.ints = *a.get<ir::Attr::Ints>(); return v;
+    case ir::AttrType::f:
+      v.f = *a.get<float>();
+      return v;
+    case ir::AttrType::i:
+      v.i = *a.get<int64_t>();
+      return v;
+    case ir::AttrType::s:
+      v.s = *a.get<std::string>();
+      return v;
+    case ir::AttrType::floats:
+      v.floats = *a.get<ir::Attr::Floats>();
+      return v;
+    case ir::AttrType::ints:
+      v.ints = *a.get<ir::Attr::Ints>();
+      return v;
     case ir::AttrType::strings:
       for (const auto& s : *a.get<ir::Attr::Strings>()) v.strings.push_back(s);
       return v;
-    case ir::AttrType::tensor: v.tensors.push_back(tensor_view("", *a.get<Tensor>())); return v;
-    default: return not_implemented("attribute '{}' is of type {}, which the model editor does not have", a.name,
-                                    schema::attr_type_name(a.type()));
+    case ir::AttrType::t:
+      v.tensors.push_back(tensor_view("", *a.get<Tensor>()));
+      return v;
+    default:
+      return not_implemented("attribute '{}' is of type {}, which the model editor does not have", a.name,
+                             schema::attr_type_name(a.type()));
   }
 }
 

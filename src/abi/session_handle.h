@@ -33,3 +33,10 @@ struct OrtModelMetadata {
   int64_t version = 0;
   std::vector<std::pair<std::string, std::string>> custom;
 };
+
+namespace trunnion::abi {
+
+Status create_session(const OrtEnv& env, session::ModelSource source, const OrtSessionOptions* options,
+                      OrtSession** out);
+
+}  // namespace trunnion::abi

@@ -107,6 +107,11 @@ void Graph::remove_input(int index) {
   erase(v);
 }
 
+void Graph::remove_output(int index) {
+  --outputs_[index]->output_uses_;
+  outputs_.erase(outputs_.begin() + index);
+}
+
 void Graph::link(Node* node, Node* before) {
   node->next_ = before;
   node->prev_ = before ? before->prev_ : last_;
@@ -180,6 +185,13 @@ void Graph::drop_output(Node* node, int index) {
   node->outputs_[index] = nullptr;
   v->producer_ = nullptr;
   erase(v);
+}
+
+void Graph::remove_output_of(Node* node, int index) {
+  drop_output(node, index);
+  node->outputs_.erase(node->outputs_.begin() + index);
+  for (size_t i = static_cast<size_t>(index); i < node->outputs_.size(); ++i)
+    if (node->outputs_[i]) node->outputs_[i]->index_ = static_cast<int>(i);
 }
 
 void Graph::move_before(Node* node, Node* before) {

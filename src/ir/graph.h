@@ -156,6 +156,7 @@ class Graph {
   void set_owner(Node* node);
   void remove_capture(int index);  // the inner value must be unused
   void remove_input(int index);    // the value must be unused
+  void remove_output(int index);   // the list gets shorter, the value stays
 
   // Nodes. Inserted before `before`, or at the end when it is null. Outputs: one new value per name; "" gives null.
   Node* add_node(std::string_view op_type, std::string_view domain, int opset, std::span<Value* const> inputs,
@@ -166,6 +167,7 @@ class Graph {
   void resize_inputs(Node* node, int count);  // new ones are null
   Value* add_output_to(Node* node, std::string_view name);
   void drop_output(Node* node, int index);    // the value must be unused; the slot becomes null
+  void remove_output_of(Node* node, int index);  // likewise unused; the outputs after it move down
   void move_before(Node* node, Node* before);
   void change_op(Node* node, std::string_view op_type, std::string_view domain, int opset);
   void replace_uses(Value* old_value, Value* new_value);  // in nodes, captures and graph outputs

@@ -19,11 +19,11 @@ enum class BinaryOp : uint8_t {
   min,
   max,
   pow,
-  mod,   // result has the sign of b (Python); floats too
-  fmod,  // result has the sign of a (C)
-  prelu,       // a >= 0 ? a : a b
+  mod,    // result has the sign of b (Python); floats too
+  fmod,   // result has the sign of a (C)
+  prelu,  // a >= 0 ? a : a b
   atan2,
-  bit_and,     // integers, from here to shift_right
+  bit_and,  // integers, from here to shift_right
   bit_or,
   bit_xor,
   shift_left,

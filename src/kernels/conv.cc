@@ -51,10 +51,9 @@ void pack_panel(const ConvPlan& plan, const Weights& w, int64_t unit, float* pac
   const int64_t group = unit / panels % gemm.groups;
   const TapLines lines = tap_lines(s, unit / panels / gemm.groups);
   const int64_t taps = lines.z.taps() * lines.y.taps() * lines.x.taps(), k_size = taps * gemm.cin;
-  const int64_t width = is_narrow(gemm.n) ? 1
-                        : panel + 1 < panels ? table.width
-                                             : last_panel_width(table, gemm.n);
-  float* out = packed + packed_b_size(table, 1, gemm.n) * gemm.cin * (gemm.groups * taps_before(s, lines) + group * taps) +
+  const int64_t width = is_narrow(gemm.n) ? 1 : panel + 1 < panels ? table.width : last_panel_width(table, gemm.n);
+  float* out = packed +
+               packed_b_size(table, 1, gemm.n) * gemm.cin * (gemm.groups * taps_before(s, lines) + group * taps) +
                panel * k_size * table.width;
   const int64_t panel_stride = is_narrow(gemm.n) ? k_size : k_size * table.width;
   if (plan.group_step > 1) {

@@ -1,6 +1,8 @@
 // fp32 convolution and transposed convolution, channels last, 1 to 3 spatial dimensions, cut into tiles.
 // Order of use: conv_plan (pure, cheap), conv_pack once per weight, conv_tile for each tile on any thread.
-// The bits of a result depend on the shape and on the rung, never on the tiles. Nothing here allocates.
+// The bits of a result depend on the shape, on the rung and on whether pixels are contiguous, never on the tiles.
+// Nothing here allocates. Small groups share a GEMM, with zeros between them: an infinity in one group may come out as
+// NaN in its neighbours.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -40,9 +42,9 @@ struct ConvPlan {
   int64_t tiles = 0;
 
   // Private to the implementation.
-  int64_t group_step = 1;   // groups that share one GEMM, block-diagonal
-  int64_t merged = 1;       // innermost taps that are read as one segment when the pixels of x are contiguous
-  int64_t chunk_blocks = 1; // row blocks whose pointers fit the scratch
+  int64_t group_step = 1;    // groups that share one GEMM, block-diagonal
+  int64_t merged = 1;        // innermost taps that are read as one segment when the pixels of x are contiguous
+  int64_t chunk_blocks = 1;  // row blocks whose pointers fit the scratch
   int64_t row_step = 0, row_tiles = 0;
   int64_t col_step = 0, col_tiles = 0;
 };
@@ -56,11 +58,11 @@ void conv_pack(const ConvPlan& plan, const float* weights, int64_t unit_begin, i
 
 struct ConvArgs {
   const float* x = nullptr;
-  int64_t x_pixel_stride = 0;   // floats from pixel to pixel, >= cin: x may be a slice of more channels
+  int64_t x_pixel_stride = 0;  // floats from pixel to pixel, >= cin: x may be a slice of more channels
   const float* packed = nullptr;
   float* y = nullptr;
-  int64_t y_pixel_stride = 0;   // floats from pixel to pixel, >= cout: y may be a slice of a concatenation
-  Epilogue epilogue;            // bias_col has cout entries, residual_ld is its pixel stride, bias_row is not used
+  int64_t y_pixel_stride = 0;  // floats from pixel to pixel, >= cout: y may be a slice of a concatenation
+  Epilogue epilogue;           // bias_col has cout entries, residual_ld is its pixel stride, bias_row is not used
 };
 
 // Computes tiles [tile_begin, tile_end); scratch belongs to this call alone.

@@ -6,6 +6,8 @@
 namespace trunnion::kernels {
 namespace {
 
+constexpr int64_t kWeightFloats = 2048;  // aim for the weights of a block of channels
+
 // Taps of one dimension that contribute to a phase and lie inside the input at index j.
 struct Tap {
   int64_t k, first;
@@ -65,9 +67,8 @@ void conv_direct_plan(ConvPlan& plan, int threads) {
   const int64_t lines = lines_of(s), phases = conv_phases(s);
   if (lines == 0 || s.out[2] == 0) return;
   // Bound by memory: a multiply-add counts as four of a GEMM.
-  const double work = 4.0 * static_cast<double>(s.batch * conv_out_pixels(s)) *
-                      static_cast<double>(s.cout) * static_cast<double>(taps * (s.cin / s.groups)) /
-                      static_cast<double>(phases);
+  const double work = 4.0 * static_cast<double>(s.batch * conv_out_pixels(s)) * static_cast<double>(s.cout) *
+                      static_cast<double>(taps * (s.cin / s.groups)) / static_cast<double>(phases);
   const int64_t wanted = conv_ceil_div(tiles_wanted(work, threads), phases);
   plan.row_step = conv_ceil_div(lines, wanted < lines ? wanted : lines);
   plan.row_tiles = conv_ceil_div(lines, plan.row_step);
@@ -99,8 +100,6 @@ void conv_direct_tile(const ConvPlan& plan, const ConvArgs& args, int64_t tile, 
   g.cout = s.cout / s.groups;
   g.channels = s.cout;
   g.in_channels = s.cin;
-  g.channel_begin = tile % plan.col_tiles * plan.col_step;
-  g.channel_end = g.channel_begin + plan.col_step < s.cout ? g.channel_begin + plan.col_step : s.cout;
   g.x_step = lines.x.advance() * args.x_pixel_stride;
   g.y_step = lines.x.step() * args.y_pixel_stride;
   g.residual_step = lines.x.step() * epilogue.residual_ld;
@@ -108,35 +107,45 @@ void conv_direct_tile(const ConvPlan& plan, const ConvArgs& args, int64_t tile, 
 
   const int64_t line_begin = tile / plan.col_tiles % plan.row_tiles * plan.row_step, all = s.batch * zn * yn;
   const int64_t line_end = line_begin + plan.row_step < all ? line_begin + plan.row_step : all;
-  for (int64_t line = line_begin; line < line_end; ++line) {
-    const int64_t batch = line / yn / zn, jz = line / yn % zn, jy = line % yn;
-    const int64_t oz = lines.z.phase + jz * lines.z.step(), oy = lines.y.phase + jy * lines.y.step();
-    const int64_t out_line = ((batch * s.out[0] + oz) * s.out[1] + oy) * s.out[2] + lines.x.phase;
-    const float* image = args.x + batch * conv_in_pixels(s) * args.x_pixel_stride;
-    for (int64_t j = 0; j < xn;) {
-      const int64_t end = next_change(lines.x, xs, nx, j);
-      g.taps = 0;
-      for (int64_t a = 0; a < nz; ++a) {
-        if (!inside(lines.z, zs[a], jz)) continue;
-        for (int64_t b = 0; b < ny; ++b) {
-          if (!inside(lines.y, ys[b], jy)) continue;
-          const int64_t z = zs[a].first + jz * lines.z.advance(), y = ys[b].first + jy * lines.y.advance();
-          for (int64_t c = 0; c < nx; ++c) {
-            if (!inside(lines.x, xs[c], j)) continue;
-            x_offset[g.taps] =
-                ((z * s.in[1] + y) * s.in[2] + xs[c].first + j * lines.x.advance()) * args.x_pixel_stride;
-            w_offset[g.taps] = ((zs[a].k * s.kernel[1] + ys[b].k) * s.kernel[2] + xs[c].k) * g.cin * s.cout;
-            ++g.taps;
+  const int64_t channel_begin = tile % plan.col_tiles * plan.col_step;
+  const int64_t channel_end = channel_begin + plan.col_step < s.cout ? channel_begin + plan.col_step : s.cout;
+  // So many channels at a time that their weights stay in the first-level cache.
+  const int64_t unit = 8 * table.lanes;
+  int64_t block = kWeightFloats / (conv_taps(s) * g.cin) / unit * unit;
+  if (block < unit) block = unit;
+  for (int64_t c = channel_begin; c < channel_end; c += block) {
+    g.channel_begin = c;
+    g.channel_end = c + block < channel_end ? c + block : channel_end;
+    for (int64_t line = line_begin; line < line_end; ++line) {
+      const int64_t batch = line / yn / zn, jz = line / yn % zn, jy = line % yn;
+      const int64_t oz = lines.z.phase + jz * lines.z.step(), oy = lines.y.phase + jy * lines.y.step();
+      const int64_t out_line = ((batch * s.out[0] + oz) * s.out[1] + oy) * s.out[2] + lines.x.phase;
+      const float* image = args.x + batch * conv_in_pixels(s) * args.x_pixel_stride;
+      for (int64_t j = 0; j < xn;) {
+        const int64_t end = next_change(lines.x, xs, nx, j);
+        g.taps = 0;
+        for (int64_t a = 0; a < nz; ++a) {
+          if (!inside(lines.z, zs[a], jz)) continue;
+          for (int64_t b = 0; b < ny; ++b) {
+            if (!inside(lines.y, ys[b], jy)) continue;
+            const int64_t z = zs[a].first + jz * lines.z.advance(), y = ys[b].first + jy * lines.y.advance();
+            for (int64_t c = 0; c < nx; ++c) {
+              if (!inside(lines.x, xs[c], j)) continue;
+              x_offset[g.taps] =
+                  ((z * s.in[1] + y) * s.in[2] + xs[c].first + j * lines.x.advance()) * args.x_pixel_stride;
+              w_offset[g.taps] = ((zs[a].k * s.kernel[1] + ys[b].k) * s.kernel[2] + xs[c].k) * g.cin * s.cout;
+              ++g.taps;
+            }
           }
         }
+        const int64_t pixel = out_line + j * lines.x.step();
+        g.x = image;
+        g.y = args.y + pixel * args.y_pixel_stride;
+        g.residual = epilogue.residual ? epilogue.residual + pixel * epilogue.residual_ld : nullptr;
+        g.pixels = end - j;
+        table.run(g);
+        j = end;
       }
-      const int64_t pixel = out_line + j * lines.x.step();
-      g.x = image;
-      g.y = args.y + pixel * args.y_pixel_stride;
-      g.residual = epilogue.residual ? epilogue.residual + pixel * epilogue.residual_ld : nullptr;
-      g.pixels = end - j;
-      table.run(g);
-      j = end;
     }
   }
 }

@@ -8,22 +8,22 @@ namespace trunnion::kernels {
 
 // A run of output pixels of one line that use the same taps. Input channel of output channel c: c / cout * cin + i.
 struct DirectArgs {
-  const float* x = nullptr;           // pixel 0 of the run, before the offset of a tap
-  int64_t x_step = 0;                 // floats between the inputs of neighbouring output pixels
-  const float* w = nullptr;           // [tap][cin][channels]
+  const float* x = nullptr;  // pixel 0 of the run, before the offset of a tap
+  int64_t x_step = 0;        // floats between the inputs of neighbouring output pixels
+  const float* w = nullptr;  // [tap][cin][channels]
   int64_t taps = 0;
   const int64_t* x_offset = nullptr;  // per tap
   const int64_t* w_offset = nullptr;
-  int64_t cin = 0, cout = 0;          // channels of one group
-  int64_t channels = 0;               // all output channels
-  int64_t in_channels = 0;            // all input channels
+  int64_t cin = 0, cout = 0;                   // channels of one group
+  int64_t channels = 0;                        // all output channels
+  int64_t in_channels = 0;                     // all input channels
   int64_t channel_begin = 0, channel_end = 0;  // the part to compute; begin is a multiple of the vector length
-  float* y = nullptr;                 // pixel 0
+  float* y = nullptr;                          // pixel 0
   int64_t y_step = 0;
-  const float* residual = nullptr;    // pixel 0
+  const float* residual = nullptr;  // pixel 0
   int64_t residual_step = 0;
   int64_t pixels = 0;
-  const Epilogue* epilogue = nullptr; // bias_col at channel 0
+  const Epilogue* epilogue = nullptr;  // bias_col at channel 0
 };
 
 struct DirectTable {

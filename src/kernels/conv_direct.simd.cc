@@ -16,24 +16,15 @@ using epilogue::V;
 constexpr hn::ScalableTag<float> df;
 constexpr int kMaxLanes = HWY_MAX_BYTES / sizeof(float);
 using Indices = decltype(hn::SetTableIndices(df, static_cast<const int32_t*>(nullptr)));
-constexpr int kPixels = 6;
+constexpr int kPixels = 8;
 #define TRN_EACH_PIXEL _Pragma("GCC unroll 8") for (int p = 0; p < P; ++p)
+#define TRN_EACH_VECTOR _Pragma("GCC unroll 8") for (int q = 0; q < Q; ++q)
 
 HWY_INLINE V load_part(const float* p, int64_t n) {
   return n >= static_cast<int64_t>(hn::Lanes(df)) ? hn::LoadU(df, p) : epilogue::load_n(p, n);
 }
 
-HWY_INLINE void finish(const DirectArgs& g, V x, int64_t c, int64_t pixel, int64_t n, V bias) {
-  const Epilogue& e = *g.epilogue;
-  float* y = g.y + pixel * g.y_step + c;
-  if (e.alpha != 1.0f) x = hn::Mul(x, hn::Set(df, e.alpha));
-  if (e.beta != 0.0f) x = hn::MulAdd(hn::Set(df, e.beta), load_part(y, n), x);
-  x = hn::Add(x, bias);
-  V residual = hn::Zero(df);
-  if (g.residual) residual = load_part(g.residual + pixel * g.residual_step + c, n);
-  if (g.residual && !e.residual_after_activation) x = hn::Add(x, residual);
-  x = epilogue::activate(e.activation, x, e.a, e.b);
-  if (g.residual && e.residual_after_activation) x = hn::Add(x, residual);
+HWY_INLINE void store_part(float* y, V x, int64_t n) {
   if (n >= static_cast<int64_t>(hn::Lanes(df))) {
     hn::StoreU(x, df, y);
   } else {
@@ -41,19 +32,82 @@ HWY_INLINE void finish(const DirectArgs& g, V x, int64_t c, int64_t pixel, int64
   }
 }
 
-// P pixels by one vector of n channels from c; depthwise with one output channel per input channel.
+// Bias and bounds only: what most convolutions have.
+HWY_INLINE bool is_simple(const DirectArgs& g) {
+  const Epilogue& e = *g.epilogue;
+  return e.alpha == 1.0f && e.beta == 0.0f && !g.residual &&
+         (e.activation == Activation::none || e.activation == Activation::relu || e.activation == Activation::clip);
+}
+
+// The general epilogue, out of registers: sums holds a vector per pixel.
+HWY_NOINLINE void finish_stored(const DirectArgs& g, const float* sums, int64_t pixels, int64_t c, int64_t pixel,
+                                int64_t n) {
+  const Epilogue& e = *g.epilogue;
+  const V bias = e.bias_col ? load_part(e.bias_col + c, n) : hn::Zero(df);
+  for (int64_t p = 0; p < pixels; ++p) {
+    float* y = g.y + (pixel + p) * g.y_step + c;
+    V x = hn::Mul(hn::Load(df, sums + p * hn::Lanes(df)), hn::Set(df, e.alpha));
+    if (e.beta != 0.0f) x = hn::MulAdd(hn::Set(df, e.beta), load_part(y, n), x);
+    x = hn::Add(x, bias);
+    V residual = hn::Zero(df);
+    if (g.residual) residual = load_part(g.residual + (pixel + p) * g.residual_step + c, n);
+    if (!e.residual_after_activation) x = hn::Add(x, residual);
+    x = epilogue::activate(e.activation, x, e.a, e.b);
+    if (g.residual && e.residual_after_activation) x = hn::Add(x, residual);
+    store_part(y, x, n);
+  }
+}
+
+// All pixels of a tile.
 template <int P>
-HWY_INLINE void pixels_plain(const DirectArgs& g, int64_t c, int64_t pixel, int64_t n, V bias) {
-  V sum[P];
-  TRN_EACH_PIXEL sum[p] = hn::Zero(df);
+HWY_INLINE void finish_all(const DirectArgs& g, V* sum, int64_t c, int64_t pixel, int64_t n, V bias) {
+  if (!is_simple(g)) {
+    HWY_ALIGN float sums[P * kMaxLanes];
+    TRN_EACH_PIXEL hn::Store(sum[p], df, sums + p * hn::Lanes(df));
+    finish_stored(g, sums, P, c, pixel, n);
+    return;
+  }
+  TRN_EACH_PIXEL sum[p] = hn::Add(sum[p], bias);
+  const Epilogue& e = *g.epilogue;
+  if (e.activation != Activation::none) {
+    const auto zero = hn::Zero(df);
+    if (e.activation == Activation::relu) {
+      TRN_EACH_PIXEL sum[p] = hn::Max(zero, sum[p]);
+    } else {
+      TRN_EACH_PIXEL sum[p] = epilogue::bound(sum[p], e.a, e.b);
+    }
+  }
+  float* y = g.y + pixel * g.y_step + c;
+  const int64_t step = g.y_step;
+  TRN_EACH_PIXEL {
+    store_part(y, sum[p], n);
+    y += step;
+  }
+}
+
+// P pixels by Q vectors from channel c (n channels if Q is 1); depthwise with one output channel per input channel.
+// P * Q independent sums hide the latency of a multiply-add.
+template <int P, int Q>
+HWY_INLINE void pixels_plain(const DirectArgs& g, int64_t c, int64_t pixel, int64_t n) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(df));
+  V sum[Q][P];
+  TRN_EACH_VECTOR TRN_EACH_PIXEL sum[q][p] = hn::Zero(df);
   const float* x = g.x + pixel * g.x_step + c;
   const float* w = g.w + c;
-  for (int64_t t = 0; t < g.taps; ++t) {
-    const auto weight = load_part(w + g.w_offset[t], n);
-    const float* at = x + g.x_offset[t];
-    TRN_EACH_PIXEL sum[p] = hn::MulAdd(load_part(at + p * g.x_step, n), weight, sum[p]);
+  const int64_t taps = g.taps, step = g.x_step;
+  const int64_t *x_offset = g.x_offset, *w_offset = g.w_offset;
+  for (int64_t t = 0; t < taps; ++t) {
+    const float* from = w + w_offset[t];
+    const float* at = x + x_offset[t];
+    TRN_EACH_VECTOR {
+      const auto weight = load_part(from + q * lanes, n);
+      TRN_EACH_PIXEL sum[q][p] = hn::MulAdd(load_part(at + p * step + q * lanes, n), weight, sum[q][p]);
+    }
   }
-  TRN_EACH_PIXEL finish(g, sum[p], c, pixel + p, n, bias);
+  const float* bias = g.epilogue->bias_col;
+  TRN_EACH_VECTOR {
+    finish_all<P>(g, sum[q], c + q * lanes, pixel, n, bias ? load_part(bias + c + q * lanes, n) : hn::Zero(df));
+  }
 }
 
 // The same for groups: lane j of input i is lane_of[i][j] of the load at channel `from`.
@@ -72,24 +126,30 @@ HWY_INLINE void pixels_grouped(const DirectArgs& g, int64_t c, int64_t pixel, in
       TRN_EACH_PIXEL sum[p] = hn::MulAdd(hn::TableLookupLanes(in[p], lane_of[i]), weight, sum[p]);
     }
   }
-  TRN_EACH_PIXEL finish(g, sum[p], c, pixel + p, n, bias);
+  finish_all<P>(g, sum, c, pixel, n, bias);
+}
+
+// P pixels of all channels: the channels of a pixel follow each other in memory, so this order suits the prefetchers.
+template <int P>
+HWY_INLINE void channels_plain(const DirectArgs& g, int64_t pixel) {
+  constexpr int Q = kPixels / P;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(df));
+  int64_t c = g.channel_begin;
+  for (; c + Q * lanes <= g.channel_end; c += Q * lanes) pixels_plain<P, Q>(g, c, pixel, lanes);
+  if constexpr (Q > 2) {
+    for (; c + Q / 2 * lanes <= g.channel_end; c += Q / 2 * lanes) pixels_plain<P, Q / 2>(g, c, pixel, lanes);
+  }
+  for (; c + lanes <= g.channel_end; c += lanes) pixels_plain<P, 1>(g, c, pixel, lanes);
+  if (c == g.channel_end) return;
+  for (int p = 0; p < P; ++p) pixels_plain<1, 1>(g, c, pixel + p, g.channel_end - c);
 }
 
 void run_plain(const DirectArgs& g) {
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(df));
-  for (int64_t c = g.channel_begin; c < g.channel_end; c += lanes) {
-    const int64_t n = g.channel_end - c < lanes ? g.channel_end - c : lanes;
-    const V bias = g.epilogue->bias_col ? load_part(g.epilogue->bias_col + c, n) : hn::Zero(df);
-    int64_t p = 0;
-    if (n == lanes) {  // lets the compiler drop the tails
-      for (; p + kPixels <= g.pixels; p += kPixels) pixels_plain<kPixels>(g, c, p, lanes, bias);
-      if (p + 4 <= g.pixels) pixels_plain<4>(g, c, p, lanes, bias), p += 4;
-      if (p + 2 <= g.pixels) pixels_plain<2>(g, c, p, lanes, bias), p += 2;
-      if (p < g.pixels) pixels_plain<1>(g, c, p, lanes, bias);
-    } else {
-      for (; p < g.pixels; ++p) pixels_plain<1>(g, c, p, n, bias);
-    }
-  }
+  int64_t p = 0;
+  for (; p + kPixels <= g.pixels; p += kPixels) channels_plain<kPixels>(g, p);
+  if (p + 4 <= g.pixels) channels_plain<4>(g, p), p += 4;
+  if (p + 2 <= g.pixels) channels_plain<2>(g, p), p += 2;
+  if (p < g.pixels) channels_plain<1>(g, p);
 }
 
 void run_grouped(const DirectArgs& g) {
@@ -113,6 +173,7 @@ void run_grouped(const DirectArgs& g) {
 }
 
 #undef TRN_EACH_PIXEL
+#undef TRN_EACH_VECTOR
 
 void run(const DirectArgs& g) {
   if (g.cin == 1 && g.cout == 1) {

@@ -18,9 +18,9 @@ inline int64_t conv_in_pixels(const ConvShape& s) { return s.in[0] * s.in[1] * s
 struct TapLine {
   int64_t in, out, kernel, stride, dilation, pad;
   bool transposed;
-  int64_t phase;  // transposed: 0 to stride - 1
+  int64_t phase;  // transposed: below both stride and out
 
-  int64_t step() const { return transposed ? stride : 1; }
+  int64_t step() const { return transposed && out > 1 ? stride : 1; }
   int64_t advance() const { return transposed ? 1 : stride; }
   int64_t outputs() const { return out > phase ? (out - phase + step() - 1) / step() : 0; }
   // Whether the tap contributes to this phase.
@@ -43,19 +43,20 @@ struct TapLine {
 };
 
 inline TapLine tap_line(const ConvShape& s, int dim, int64_t phase) {
-  return {s.in[dim],       s.out[dim],   s.kernel[dim], s.stride[dim],
-          s.dilation[dim], s.pad_begin[dim], s.transposed,  phase};
+  return {s.in[dim], s.out[dim], s.kernel[dim], s.stride[dim], s.dilation[dim], s.pad_begin[dim], s.transposed, phase};
 }
 
 // The three lines of one phase; phases count z-major.
 struct TapLines {
   TapLine z, y, x;
 };
-inline int64_t conv_phases(const ConvShape& s) { return s.transposed ? s.stride[0] * s.stride[1] * s.stride[2] : 1; }
+inline int64_t conv_phases(const ConvShape& s, int dim) {
+  return !s.transposed ? 1 : s.stride[dim] < s.out[dim] ? s.stride[dim] : s.out[dim];
+}
+inline int64_t conv_phases(const ConvShape& s) { return conv_phases(s, 0) * conv_phases(s, 1) * conv_phases(s, 2); }
 inline TapLines tap_lines(const ConvShape& s, int64_t phase) {
-  if (!s.transposed) return {tap_line(s, 0, 0), tap_line(s, 1, 0), tap_line(s, 2, 0)};
-  return {tap_line(s, 0, phase / (s.stride[1] * s.stride[2])), tap_line(s, 1, phase / s.stride[2] % s.stride[1]),
-          tap_line(s, 2, phase % s.stride[2])};
+  const int64_t ny = conv_phases(s, 1), nx = conv_phases(s, 2);
+  return {tap_line(s, 0, phase / (ny * nx)), tap_line(s, 1, phase / nx % ny), tap_line(s, 2, phase % nx)};
 }
 
 // Taps of earlier phases, which is where the weights of a phase begin.

@@ -12,8 +12,8 @@ namespace trunnion::kernels {
 namespace {
 
 constexpr int64_t kPointerBytes = 128 << 10, kCopyFloats = 64 << 10;  // aims for the tables of one chunk
-constexpr int64_t kMergeBelow = 64;      // input channels from which a tap is long enough for a segment of its own
-constexpr int kAliasedRows = 8;          // as in gemm.cc: pixels a multiple of 4 KB apart share their cache sets
+constexpr int64_t kMergeBelow = 64;  // input channels from which a tap is long enough for a segment of its own
+constexpr int kAliasedRows = 8;      // as in gemm.cc: pixels a multiple of 4 KB apart share their cache sets
 
 int64_t round_up(int64_t a, int64_t b) { return conv_ceil_div(a, b) * b; }
 
@@ -251,7 +251,8 @@ void conv_indirect_plan(ConvPlan& plan, int threads) {
 void conv_indirect_tile(const ConvPlan& plan, const ConvArgs& args, int64_t tile, void* scratch) {
   const ConvGemm gemm = conv_gemm(plan);
   const int64_t cols = gemm.groups > 1 ? gemm.groups : gemm.n;
-  const int64_t col = tile % plan.col_tiles * plan.col_step, row = tile / plan.col_tiles % plan.row_tiles * plan.row_step;
+  const int64_t col = tile % plan.col_tiles * plan.col_step,
+                row = tile / plan.col_tiles % plan.row_tiles * plan.row_step;
   TileRun run(plan, args, tile / plan.col_tiles / plan.row_tiles, scratch);
   const int64_t row_end = row + plan.row_step, col_end = col + plan.col_step;
   run.run(row, row_end < run.rows() ? row_end : run.rows(), col, col_end < cols ? col_end : cols);

@@ -17,9 +17,7 @@ constexpr int64_t kChunkBytes = 128 << 10;  // aim for the pointers or gathered 
 struct Group {
   int64_t cin, n, k;
 };
-Group group_of(const ConvShape& s) {
-  return {s.cin / s.groups, s.cout / s.groups, s.cin / s.groups * conv_taps(s)};
-}
+Group group_of(const ConvShape& s) { return {s.cin / s.groups, s.cout / s.groups, s.cin / s.groups * conv_taps(s)}; }
 
 int64_t row_stride(const Int8MicroTable& t, int64_t k) { return int8_groups(t, k) * 4 + 64; }
 
@@ -200,7 +198,8 @@ ConvInt8Plan conv_int8_plan(const ConvShape& shape, int threads) {
   plan.chunk_blocks = blocks < 1 ? 1 : blocks > kInt8Blocks ? kInt8Blocks : blocks;
   plan.scratch_size = scratch_parts(t, plan).size;
   if (pixels == 0) return plan;
-  const GemmGrid grid = gemm_grid(pixels, s.groups == 1 ? s.cout : 1, s.groups == 1 ? group.k / 4 + 1 : group.k * s.cout / 4 + 1, threads);
+  const GemmGrid grid = gemm_grid(pixels, s.groups == 1 ? s.cout : 1,
+                                  s.groups == 1 ? group.k / 4 + 1 : group.k * s.cout / 4 + 1, threads);
   plan.row_step = grid.row_step;
   plan.row_tiles = grid.row_tiles;
   plan.col_step = s.groups > 1 ? s.groups : grid.col_tiles == 1 ? s.cout : int8_round_up(grid.col_step, t.width);

@@ -10,15 +10,15 @@
 namespace trunnion::kernels {
 
 struct ConvInt8Plan {
-  ConvShape shape;           // always rank 3; not transposed
-  int64_t packed_size = 0;   // bytes, 64-byte aligned memory
+  ConvShape shape;          // always rank 3; not transposed
+  int64_t packed_size = 0;  // bytes, 64-byte aligned memory
   int64_t pack_units = 0;
-  size_t scratch_size = 0;   // bytes for one running tile, 64-byte aligned memory
+  size_t scratch_size = 0;  // bytes for one running tile, 64-byte aligned memory
   int64_t tiles = 0;
 
   // Private to the implementation.
   bool depthwise = false;
-  bool copied = false;       // rows of A are gathered in scratch; else they are pointers into x
+  bool copied = false;  // rows of A are gathered in scratch; else they are pointers into x
   int64_t chunk_blocks = 1;
   int64_t row_step = 0, row_tiles = 0;
   int64_t col_step = 0, col_tiles = 0;
@@ -35,7 +35,7 @@ struct ConvInt8Args {
   bool x_signed = false;
   int64_t x_pixel_stride = 0;
   const void* packed = nullptr;
-  bool w_signed = false;    // as at packing
+  bool w_signed = false;  // as at packing
   int32_t* y = nullptr;
   int64_t y_pixel_stride = 0;
   int32_t x_zero = 0;

@@ -36,7 +36,8 @@ void conv_int8_depthwise(const ConvShape& s, const ConvInt8Args& args, int64_t l
             if (!inside(lines.z, z, jz) || !inside(lines.y, y, jy)) continue;
             for (int64_t x = 0; x < s.kernel[2]; ++x) {
               if (!inside(lines.x, x, j)) continue;
-              const int64_t iz = lines.z.first(z) + jz * lines.z.advance(), iy = lines.y.first(y) + jy * lines.y.advance();
+              const int64_t iz = lines.z.first(z) + jz * lines.z.advance(),
+                            iy = lines.y.first(y) + jy * lines.y.advance();
               x_offset[g.taps] =
                   (((batch * s.in[0] + iz) * s.in[1] + iy) * s.in[2] + lines.x.first(x)) * args.x_pixel_stride;
               w_offset[g.taps] = ((z * s.kernel[1] + y) * s.kernel[2] + x) * s.cout;

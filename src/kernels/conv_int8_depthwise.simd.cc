@@ -35,7 +35,8 @@ void pixel_of(const Int8DepthwisePixel& g) {
     const int32_t w_zero = g.w_zero && g.w_zero_per_channel ? g.w_zero[c] : one_w_zero;
     uint32_t sum = 0;
     for (int64_t t = 0; t < g.taps; ++t) {
-      sum += static_cast<uint32_t>(x[g.x_offset[t] + c] - g.x_zero) * static_cast<uint32_t>(g.w[g.w_offset[t] + c] - w_zero);
+      sum += static_cast<uint32_t>(x[g.x_offset[t] + c] - g.x_zero) *
+             static_cast<uint32_t>(g.w[g.w_offset[t] + c] - w_zero);
     }
     g.y[c] = static_cast<int32_t>(sum);
   }

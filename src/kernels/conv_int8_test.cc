@@ -26,12 +26,14 @@ struct Free {
   void operator()(void* p) const { std::free(p); }
 };
 std::unique_ptr<char, Free> aligned(int64_t bytes) {
-  return std::unique_ptr<char, Free>(static_cast<char*>(std::aligned_alloc(64, (static_cast<size_t>(bytes) + 127) / 64 * 64)));
+  return std::unique_ptr<char, Free>(
+      static_cast<char*>(std::aligned_alloc(64, (static_cast<size_t>(bytes) + 127) / 64 * 64)));
 }
 
 int value(uint8_t byte, bool is_signed) { return is_signed ? static_cast<int8_t>(byte) : byte; }
 
-ConvShape conv2d(int64_t cin, int64_t cout, int64_t size, int64_t kernel, int64_t stride, int64_t pad, int64_t groups = 1) {
+ConvShape conv2d(int64_t cin, int64_t cout, int64_t size, int64_t kernel, int64_t stride, int64_t pad,
+                 int64_t groups = 1) {
   ConvShape s;
   s.cin = cin, s.cout = cout, s.groups = groups;
   for (int i = 0; i < 2; ++i) {
@@ -56,7 +58,8 @@ void check(const Case& t) {
   std::mt19937 random(static_cast<unsigned>(s.cin * 5 + s.cout));
   const int64_t taps = s.kernel[0] * s.kernel[1], cin = s.cin / s.groups, cout = s.cout / s.groups;
   const int64_t x_stride = s.cin + t.x_extra, y_stride = s.cout + t.y_extra;
-  std::vector<uint8_t> x(static_cast<size_t>(s.batch * s.in[0] * s.in[1] * x_stride)), w(static_cast<size_t>(s.cout * cin * taps));
+  std::vector<uint8_t> x(static_cast<size_t>(s.batch * s.in[0] * s.in[1] * x_stride)),
+      w(static_cast<size_t>(s.cout * cin * taps));
   for (auto& v : x) v = static_cast<uint8_t>(random() % 3 ? random() : 255);
   for (auto& v : w) v = static_cast<uint8_t>(random() % 3 ? random() : 127);
   std::vector<int32_t> w_zero(static_cast<size_t>(s.cout));
@@ -78,7 +81,9 @@ void check(const Case& t) {
     const int64_t rows = plan.row_step * plan.row_tiles;
     plan.row_step = std::max<int64_t>(1, rows / 5);
     plan.row_tiles = (rows + plan.row_step - 1) / plan.row_step;
-    if (s.groups == 1) plan.col_step = std::min(s.cout, int8_gemm_panel_width()), plan.col_tiles = (s.cout + plan.col_step - 1) / plan.col_step;
+    if (s.groups == 1)
+      plan.col_step = std::min(s.cout, int8_gemm_panel_width()),
+      plan.col_tiles = (s.cout + plan.col_step - 1) / plan.col_step;
     plan.tiles = plan.row_tiles * plan.col_tiles;
     run(plan, args, y2.data());
     ASSERT_EQ(y, y2);
@@ -94,11 +99,14 @@ void check(const Case& t) {
         const int64_t ix = ox * s.stride[1] - s.pad_begin[1] + tap % s.kernel[1] * s.dilation[1];
         if (iy < 0 || iy >= s.in[0] || ix < 0 || ix >= s.in[1]) continue;
         for (int64_t i = 0; i < cin; ++i) {
-          const int a = value(x[static_cast<size_t>(((n * s.in[0] + iy) * s.in[1] + ix) * x_stride + c / cout * cin + i)], t.x_signed);
-          sum += static_cast<int64_t>(a - args.x_zero) * (value(w[static_cast<size_t>((c * cin + i) * taps + tap)], t.w_signed) - zero);
+          const int a = value(
+              x[static_cast<size_t>(((n * s.in[0] + iy) * s.in[1] + ix) * x_stride + c / cout * cin + i)], t.x_signed);
+          sum += static_cast<int64_t>(a - args.x_zero) *
+                 (value(w[static_cast<size_t>((c * cin + i) * taps + tap)], t.w_signed) - zero);
         }
       }
-      ASSERT_EQ(y[static_cast<size_t>(p * y_stride + c)], static_cast<int32_t>(sum)) << "pixel " << p << " channel " << c;
+      ASSERT_EQ(y[static_cast<size_t>(p * y_stride + c)], static_cast<int32_t>(sum))
+          << "pixel " << p << " channel " << c;
     }
     for (int64_t c = s.cout; c < y_stride; ++c) ASSERT_EQ(y[static_cast<size_t>(p * y_stride + c)], 77) << "neighbour";
   }
@@ -114,8 +122,9 @@ class Int8Conv : public testing::TestWithParam<Rung> {
 };
 
 TEST_P(Int8Conv, Shapes) {
-  const ConvShape shapes[] = {conv2d(3, 20, 9, 3, 2, 1),      conv2d(16, 33, 7, 3, 1, 1),   conv2d(64, 16, 6, 1, 1, 0),
-                              conv2d(5, 70, 6, 1, 2, 0),      conv2d(8, 24, 7, 5, 1, 2, 2), conv2d(12, 12, 6, 3, 1, 1, 4),
+  const ConvShape shapes[] = {conv2d(3, 20, 9, 3, 2, 1),      conv2d(16, 33, 7, 3, 1, 1),
+                              conv2d(64, 16, 6, 1, 1, 0),     conv2d(5, 70, 6, 1, 2, 0),
+                              conv2d(8, 24, 7, 5, 1, 2, 2),   conv2d(12, 12, 6, 3, 1, 1, 4),
                               conv2d(20, 20, 7, 3, 1, 1, 20), conv2d(33, 33, 8, 3, 2, 1, 33)};
   for (const ConvShape& s : shapes) {
     for (int form = 0; form < 4; ++form) {

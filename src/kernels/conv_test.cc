@@ -59,28 +59,35 @@ ConvShape shaped(ConvShape s, int64_t output_padding = 0) {
   return s;
 }
 
-ConvShape conv2d(int64_t cin, int64_t cout, int64_t size, int64_t kernel, int64_t stride, int64_t pad, int64_t groups = 1,
-                 int64_t dilation = 1) {
+ConvShape conv2d(int64_t cin, int64_t cout, int64_t size, int64_t kernel, int64_t stride, int64_t pad,
+                 int64_t groups = 1, int64_t dilation = 1) {
   ConvShape s;
   s.cin = cin, s.cout = cout, s.groups = groups;
   s.in[0] = size, s.in[1] = size + 2;
-  for (int i = 0; i < 2; ++i) s.kernel[i] = kernel, s.stride[i] = stride, s.pad_begin[i] = pad, s.dilation[i] = dilation;
+  for (int i = 0; i < 2; ++i)
+    s.kernel[i] = kernel, s.stride[i] = stride, s.pad_begin[i] = pad, s.dilation[i] = dilation;
   return shaped(s);
 }
 
 double activate(Activation a, double x) {
   switch (a) {
-    case Activation::relu: return std::fmax(x, 0.0);
-    case Activation::clip: return std::fmin(std::fmax(x, -0.25), 0.5);
-    case Activation::silu: return x / (1 + std::exp(-x));
-    case Activation::hard_swish: return x * std::fmin(std::fmax(x / 6 + 0.5, 0), 1);
-    default: return x;
+    case Activation::relu:
+      return std::fmax(x, 0.0);
+    case Activation::clip:
+      return std::fmin(std::fmax(x, -0.25), 0.5);
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
+    case Activation::hard_swish:
+      return x * std::fmin(std::fmax(x / 6 + 0.5, 0), 1);
+    default:
+      return x;
   }
 }
 
 // For every output pixel: the sum over taps and channels, in double.
 std::vector<double> reference(const ConvShape& s, Buffer& x, int64_t x_stride, Buffer& w) {
-  int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, k[3] = {1, 1, 1}, st[3] = {1, 1, 1}, di[3] = {1, 1, 1}, pa[3] = {0, 0, 0};
+  int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, k[3] = {1, 1, 1}, st[3] = {1, 1, 1}, di[3] = {1, 1, 1},
+          pa[3] = {0, 0, 0};
   for (int i = 0; i < s.rank; ++i) {
     const int to = 3 - s.rank + i;
     in[to] = s.in[i], out[to] = s.out[i], k[to] = s.kernel[i];
@@ -248,7 +255,8 @@ TEST_P(Conv, Depthwise) {
   for (int64_t channels : {2, 4, 15, 16, 17, 40, 64}) {
     for (int64_t kernel : {1, 3, 5}) {
       for (int64_t stride : {1, 2}) {
-        for (int64_t pad : {int64_t{0}, kernel / 2}) check({conv2d(channels, channels, 11, kernel, stride, pad, channels)});
+        for (int64_t pad : {int64_t{0}, kernel / 2})
+          check({conv2d(channels, channels, 11, kernel, stride, pad, channels)});
       }
     }
   }
@@ -257,9 +265,9 @@ TEST_P(Conv, Depthwise) {
 }
 
 TEST_P(Conv, Groups) {
-  const int64_t rows[][3] = {{2, 4, 2},    {6, 12, 6},  {5, 15, 5},   {12, 12, 4},  {32, 32, 8}, {64, 64, 8},
-                             {24, 48, 3},  {9, 6, 3},   {128, 128, 4}, {40, 200, 2}, {48, 24, 12}, {10, 80, 10},
-                             {60, 60, 20}, {64, 32, 32}, {64, 32, 16}, {34, 34, 17}};
+  const int64_t rows[][3] = {{2, 4, 2},    {6, 12, 6},   {5, 15, 5},    {12, 12, 4},  {32, 32, 8},  {64, 64, 8},
+                             {24, 48, 3},  {9, 6, 3},    {128, 128, 4}, {40, 200, 2}, {48, 24, 12}, {10, 80, 10},
+                             {60, 60, 20}, {64, 32, 32}, {64, 32, 16},  {34, 34, 17}};
   for (const auto& r : rows) {
     check({conv2d(r[0], r[1], 7, 3, 1, 1, r[2])});
     check({conv2d(r[0], r[1], 6, 1, 1, 0, r[2])});
@@ -286,7 +294,8 @@ TEST_P(Conv, OneAndThreeDimensions) {
       s = ConvShape();
       s.rank = 3, s.batch = 2, s.cin = 8, s.cout = 12, s.groups = groups, s.transposed = transposed;
       const int64_t in[3] = {3, 4, 5}, kernel[3] = {2, 3, 2}, stride[3] = {1, 2, 2}, pad[3] = {1, 0, 1};
-      for (int i = 0; i < 3; ++i) s.in[i] = in[i], s.kernel[i] = kernel[i], s.stride[i] = stride[i], s.pad_begin[i] = pad[i];
+      for (int i = 0; i < 3; ++i)
+        s.in[i] = in[i], s.kernel[i] = kernel[i], s.stride[i] = stride[i], s.pad_begin[i] = pad[i];
       check({shaped(s)});
       s.dilation[1] = 2;
       check({shaped(s)});
@@ -335,13 +344,30 @@ TEST_P(Conv, Transposed) {
   s = conv2d(90, 3, 3, 5, 4, 1);
   s.transposed = true;
   check({shaped(s)});
+  for (int64_t groups : {1, 10}) {  // strides that never come to bear
+    s = conv2d(10, 10, 1, 3, 1, 0, groups);
+    s.transposed = true;
+    s.in[1] = 1;
+    s.stride[0] = s.stride[1] = int64_t{1} << 31;
+    s.batch = 3;
+    s = shaped(s);
+    check({s});
+    s.out[1] = 1;
+    s.in[1] = 4;
+    check({s});
+    s.in[0] = 4;
+    s.out[0] = 1;
+    check({s});
+  }
 }
 
 TEST_P(Conv, Epilogues) {
-  const ConvShape shapes[] = {conv2d(20, 37, 6, 3, 1, 1), conv2d(20, 37, 6, 1, 1, 0), conv2d(37, 37, 6, 3, 1, 1, 37),
-                              conv2d(40, 40, 6, 3, 1, 1, 10), conv2d(120, 17, 5, 3, 1, 1), conv2d(64, 3, 5, 3, 1, 1)};
+  const ConvShape shapes[] = {conv2d(20, 37, 6, 3, 1, 1),     conv2d(20, 37, 6, 1, 1, 0),
+                              conv2d(37, 37, 6, 3, 1, 1, 37), conv2d(40, 40, 6, 3, 1, 1, 10),
+                              conv2d(120, 17, 5, 3, 1, 1),    conv2d(64, 3, 5, 3, 1, 1)};
   for (const ConvShape& shape : shapes) {
-    for (Activation act : {Activation::none, Activation::relu, Activation::clip, Activation::silu, Activation::hard_swish}) {
+    for (Activation act :
+         {Activation::none, Activation::relu, Activation::clip, Activation::silu, Activation::hard_swish}) {
       for (int form = 0; form < 16; ++form) {
         Case t{shape};
         t.activation = act;

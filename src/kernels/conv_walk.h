@@ -22,7 +22,8 @@ inline TapFirsts list_firsts(const TapLine& line, int64_t* out) {
 template <class T>
 struct TapWalk {
   // firsts_memory holds kernel[0] + kernel[1] + kernel[2] numbers; `outside` is what taps outside of the input read.
-  TapWalk(const ConvShape& shape, int64_t phase, const T* input, int64_t stride, const T* padding, int64_t* firsts_memory)
+  TapWalk(const ConvShape& shape, int64_t phase, const T* input, int64_t stride, const T* padding,
+          int64_t* firsts_memory)
       : s(shape),
         lines(tap_lines(shape, phase)),
         in(input),

@@ -34,8 +34,8 @@ struct PadShape {
   int64_t begin[kMaxCopyDims] = {};
   int64_t end[kMaxCopyDims] = {};
 };
-void pad(const void* x, void* y, const PadShape& shape, PadMode mode, const void* value, size_t size,
-         int64_t row_begin, int64_t row_end);
+void pad(const void* x, void* y, const PadShape& shape, PadMode mode, const void* value, size_t size, int64_t row_begin,
+         int64_t row_end);
 
 // y[k] = x[index[k]] for blocks of `block` bytes; an index below 0 counts from `count`. The caller has checked that
 // -count <= index < count (see indices_valid).

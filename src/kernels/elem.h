@@ -41,10 +41,12 @@ inline constexpr int kElemCodes = 27;
 constexpr int elem_bits(Elem e) {
   switch (e) {
     case Elem::u2:
-    case Elem::i2: return 2;
+    case Elem::i2:
+      return 2;
     case Elem::u4:
     case Elem::i4:
-    case Elem::f4e2m1: return 4;
+    case Elem::f4e2m1:
+      return 4;
     case Elem::u8:
     case Elem::i8:
     case Elem::boolean:
@@ -52,20 +54,26 @@ constexpr int elem_bits(Elem e) {
     case Elem::f8e4m3fnuz:
     case Elem::f8e5m2:
     case Elem::f8e5m2fnuz:
-    case Elem::f8e8m0: return 8;
+    case Elem::f8e8m0:
+      return 8;
     case Elem::u16:
     case Elem::i16:
     case Elem::f16:
-    case Elem::bf16: return 16;
+    case Elem::bf16:
+      return 16;
     case Elem::f32:
     case Elem::i32:
-    case Elem::u32: return 32;
+    case Elem::u32:
+      return 32;
     case Elem::f64:
     case Elem::i64:
     case Elem::u64:
-    case Elem::c64: return 64;
-    case Elem::c128: return 128;
-    default: return 0;
+    case Elem::c64:
+      return 64;
+    case Elem::c128:
+      return 128;
+    default:
+      return 0;
   }
 }
 

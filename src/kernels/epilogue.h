@@ -7,8 +7,8 @@ namespace trunnion::kernels {
 enum class Activation : unsigned char {
   none,
   relu,
-  clip,          // min(max(x, a), b)
-  leaky_relu,    // x < 0 ? a * x : x
+  clip,        // min(max(x, a), b)
+  leaky_relu,  // x < 0 ? a * x : x
   sigmoid,
   tanh,
   silu,          // x * sigmoid(x)
@@ -23,11 +23,11 @@ enum class Activation : unsigned char {
 // NaN passes through every activation.
 struct Epilogue {
   float alpha = 1.0f;
-  float beta = 0.0f;                  // 0: the old C is not read
-  const float* bias_col = nullptr;    // one per column of C (output channel)
-  const float* bias_row = nullptr;    // one per row of C; not for convolutions
-  const float* residual = nullptr;    // same rows as C
-  int64_t residual_ld = 0;            // floats from one row to the next
+  float beta = 0.0f;                // 0: the old C is not read
+  const float* bias_col = nullptr;  // one per column of C (output channel)
+  const float* bias_row = nullptr;  // one per row of C; not for convolutions
+  const float* residual = nullptr;  // same rows as C
+  int64_t residual_ld = 0;          // floats from one row to the next
   bool residual_after_activation = false;
   Activation activation = Activation::none;
   float a = 0.0f;

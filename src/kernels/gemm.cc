@@ -132,7 +132,8 @@ GemmGrid gemm_grid(int64_t m, int64_t n, int64_t k, int threads) {
   const int64_t most_cols = ceil_div(n, unit), most_rows = ceil_div(m, rows_unit);
   const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k > 0 ? k : 1);
   const int64_t wanted = tiles_wanted(work, threads);
-  // Of the cuts into about the wanted number, the one that reads the least: A once per column tile, B once per row tile.
+  // Of the cuts into about the wanted number, the one that reads the least: A once per column tile, B once per row
+  // tile.
   int64_t best_rows = 1, best_cols = 1;
   if (wanted > 1) {
     double best = -1.0;
@@ -140,7 +141,8 @@ GemmGrid gemm_grid(int64_t m, int64_t n, int64_t k, int threads) {
       int64_t rows = ceil_div(wanted, cols);
       if (rows > most_rows) rows = most_rows;
       const double shortfall = static_cast<double>(wanted) / static_cast<double>(rows * cols);
-      const double reads = static_cast<double>(m) * static_cast<double>(cols) + static_cast<double>(n) * static_cast<double>(rows);
+      const double reads =
+          static_cast<double>(m) * static_cast<double>(cols) + static_cast<double>(n) * static_cast<double>(rows);
       const double cost = reads * (shortfall > 1.0 ? shortfall * shortfall : 1.0);
       if (best < 0.0 || cost < best) {
         best = cost;

@@ -192,13 +192,14 @@ void run_blocks(const GemmMicroTable& table, const BlockRun& run) {
   const int64_t k_blocks = k_block_count(run.k), k_size = run.k.size();
   const int64_t panel_last = ceil_div(run.col_end, table.width);
   int most_rows = 0;
-  for (int i = 0; i < run.block_count; ++i) most_rows = run.blocks[i].count > most_rows ? run.blocks[i].count : most_rows;
+  for (int i = 0; i < run.block_count; ++i)
+    most_rows = run.blocks[i].count > most_rows ? run.blocks[i].count : most_rows;
   for (int64_t p = run.col_begin / table.width, next; p < panel_last; p = next) {
     int64_t p_end = p + kPanelGroup < panel_last ? p + kPanelGroup : panel_last;
     if (run.whole_panels_apart && p * table.width + table.width <= run.n && p_end * table.width > run.n) --p_end;
     next = p_end;
-    const bool whole = p_end - p == kPanelGroup &&
-                       (p_end * table.width <= run.n || last_panel_width(table, run.n) == table.width);
+    const bool whole =
+        p_end - p == kPanelGroup && (p_end * table.width <= run.n || last_panel_width(table, run.n) == table.width);
     for (int64_t i = 0; i < k_blocks; ++i) {
       const KBlock kb = k_block(run.k, i);
       g.first = i == 0;

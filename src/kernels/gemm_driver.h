@@ -1,6 +1,6 @@
 // The loops around the fp32 micro-kernels, shared by GEMM (one segment) and implicit-GEMM convolution (one per tap).
-// Loop order: groups of panels; blocks of K; panels; blocks of rows. The partial sums of a group live in scratch, so C is
-// written once and B is read once from far away.
+// Loop order: groups of panels; blocks of K; panels; blocks of rows. The partial sums of a group live in scratch, so C
+// is written once and B is read once from far away.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace trunnion::kernels {
 
-inline constexpr int kBlocksPerRun = 16;   // row blocks that share one pass over B
+inline constexpr int kBlocksPerRun = 16;  // row blocks that share one pass over B
 inline constexpr int kPanelGroup = 4;
-inline constexpr int64_t kKBlock = 256;    // multiply-adds in one chain; fixed, since it decides the bits
+inline constexpr int64_t kKBlock = 256;  // multiply-adds in one chain; fixed, since it decides the bits
 
 struct KShape {
   int64_t segments = 0;
@@ -50,8 +50,8 @@ struct BlockRun {
   const RowBlock* blocks = nullptr;  // at most kBlocksPerRun
   int block_count = 0;
   KShape k;
-  int64_t a_offset = 0;              // floats, added to every row pointer
-  int64_t n = 0;                     // columns of packed B
+  int64_t a_offset = 0;  // floats, added to every row pointer
+  int64_t n = 0;         // columns of packed B
   const float* packed_b = nullptr;
   int64_t col_begin = 0, col_end = 0;
   int64_t ldc = 0, residual_ld = 0;
@@ -60,7 +60,7 @@ struct BlockRun {
 
   // Optional sources, with `context`: gives one K block of the panels, packed somewhere or in place ...
   BlockOfB (*source_b)(void* context, const KBlock& block, int64_t panel_begin, int64_t panel_end) = nullptr;
-  bool whole_panels_apart = false;   // asks for a partly filled last panel on its own
+  bool whole_panels_apart = false;  // asks for a partly filled last panel on its own
   // ... and makes the row pointers valid for a K block, with offset 0 within it.
   void (*copy_a)(void* context, const KBlock& block) = nullptr;
   void* context = nullptr;
@@ -70,7 +70,8 @@ struct BlockRun {
 inline int64_t tiles_wanted(double work, int threads) {
   constexpr double kWorkPerTile = 1.5e6;
   const int64_t most = threads <= 1 ? 1 : 4 * int64_t{threads};
-  const int64_t worth = work < kWorkPerTile * static_cast<double>(most) ? static_cast<int64_t>(work / kWorkPerTile) : most;
+  const int64_t worth =
+      work < kWorkPerTile * static_cast<double>(most) ? static_cast<int64_t>(work / kWorkPerTile) : most;
   return worth < 1 ? 1 : worth;
 }
 

@@ -22,7 +22,7 @@ struct Int8GemmArgs {
   bool a_signed = false;
   int64_t a_row_stride = 0, a_k_stride = 1;
   const void* packed_b = nullptr;
-  bool b_signed = false;    // as at packing
+  bool b_signed = false;  // as at packing
   int32_t* c = nullptr;
   int64_t ldc = 0;
 

@@ -26,15 +26,20 @@ struct V {
     __builtin_memcpy(&pair, p, 4);
     return _mm256_set1_epi32(pair);
   }
-  static T dot(T sum, T a, T b) { return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b)); }
+  // In assembly because GCC 12 does not keep the sums of this pair in their registers.
+  static T dot(T sum, T a, T b) {
+    T products;
+    __asm__("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+x"(sum), "=&x"(products) : "x"(a), "x"(b));
+    return sum;
+  }
 };
 
 #include "kernels/gemm_int8_microkernel_inl.h"
 
-#define TRN_ROWS(NV)                                                                                           \
-  {                                                                                                            \
+#define TRN_ROWS(NV)                                                                                             \
+  {                                                                                                              \
     nullptr, int8_tile<1, NV, false>, int8_tile<2, NV, false>, int8_tile<3, NV, false>, int8_tile<4, NV, false>, \
-        int8_tile<5, NV, false>, int8_tile<6, NV, false>                                                       \
+        int8_tile<5, NV, false>, int8_tile<6, NV, false>                                                         \
   }
 
 }  // namespace

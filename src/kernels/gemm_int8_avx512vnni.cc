@@ -33,12 +33,11 @@ struct V {
 
 #include "kernels/gemm_int8_microkernel_inl.h"
 
-#define TRN_ROWS(NV, S)                                                                                      \
-  {                                                                                                          \
-    nullptr, int8_tile<1, NV, S>, int8_tile<2, NV, S>, int8_tile<3, NV, S>, int8_tile<4, NV, S>,             \
-        int8_tile<5, NV, S>, int8_tile<6, NV, S>, int8_tile<7, NV, S>, int8_tile<8, NV, S>,                  \
-        int8_tile<9, NV, S>, int8_tile<10, NV, S>, int8_tile<11, NV, S>, int8_tile<12, NV, S>,               \
-        int8_tile<13, NV, S>, int8_tile<14, NV, S>                                                           \
+#define TRN_ROWS(NV, S)                                                                                               \
+  {                                                                                                                   \
+    nullptr, int8_tile<1, NV, S>, int8_tile<2, NV, S>, int8_tile<3, NV, S>, int8_tile<4, NV, S>, int8_tile<5, NV, S>, \
+        int8_tile<6, NV, S>, int8_tile<7, NV, S>, int8_tile<8, NV, S>, int8_tile<9, NV, S>, int8_tile<10, NV, S>,     \
+        int8_tile<11, NV, S>, int8_tile<12, NV, S>, int8_tile<13, NV, S>, int8_tile<14, NV, S>                        \
   }
 
 }  // namespace

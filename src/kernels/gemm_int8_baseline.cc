@@ -46,8 +46,8 @@ struct V {
 }  // namespace
 
 extern const Int8MicroTable kInt8MicroTable;
-const Int8MicroTable kInt8MicroTable = {V::kLanes,      2 * V::kLanes,              4, false,
-                                        {TRN_ROWS(2), TRN_ROWS(2)}, {TRN_ROWS(1), TRN_ROWS(1)}};
+const Int8MicroTable kInt8MicroTable = {
+    V::kLanes, 2 * V::kLanes, 4, false, {TRN_ROWS(2), TRN_ROWS(2)}, {TRN_ROWS(1), TRN_ROWS(1)}};
 
 }  // namespace trunnion::kernels::baseline
 HWY_AFTER_NAMESPACE();

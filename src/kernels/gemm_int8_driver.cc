@@ -81,8 +81,8 @@ void int8_pack_panel(const Int8MicroTable& t, const Int8SourceB& s, int64_t n, i
   }
 }
 
-int64_t int8_copy_values(const Int8MicroTable& t, const void* a, bool is_signed, int64_t stride, int64_t count, void* row,
-                         int64_t at) {
+int64_t int8_copy_values(const Int8MicroTable& t, const void* a, bool is_signed, int64_t stride, int64_t count,
+                         void* row, int64_t at) {
   if (t.bytes) {
     uint8_t* out = static_cast<uint8_t*>(row) + at;
     const uint8_t* from = static_cast<const uint8_t*>(a);

@@ -33,8 +33,8 @@ struct Int8SourceB {
 void int8_pack_panel(const Int8MicroTable& t, const Int8SourceB& source, int64_t n, int64_t panel, void* packed);
 
 // Appends `count` values of A to a copied row that holds `at` values already; gives the new count.
-int64_t int8_copy_values(const Int8MicroTable& t, const void* a, bool is_signed, int64_t stride, int64_t count, void* row,
-                         int64_t at);
+int64_t int8_copy_values(const Int8MicroTable& t, const void* a, bool is_signed, int64_t stride, int64_t count,
+                         void* row, int64_t at);
 // The same for one value repeated.
 int64_t int8_fill_values(const Int8MicroTable& t, int32_t value, int64_t count, void* row, int64_t at);
 // Zeros up to a whole group.
@@ -65,7 +65,7 @@ struct Int8Run {
   int64_t k = 0, n = 0;
   int64_t col_begin = 0, col_end = 0;
   int64_t ldc = 0;
-  const int32_t* b_zero = nullptr;   // not shifted; null if the shifted ones are all zero
+  const int32_t* b_zero = nullptr;  // not shifted; null if the shifted ones are all zero
   bool b_zero_per_col = false;
 };
 void int8_run_blocks(const Int8MicroTable& t, const Int8Run& run);

@@ -27,11 +27,11 @@ struct Int8MicroArgs {
 using Int8MicroFn = void (*)(const Int8MicroArgs&);
 
 struct Int8MicroTable {
-  int lanes;     // 32-bit sums of a vector
-  int width;     // columns of a panel: two vectors; a last panel of at most one vector is half as wide
+  int lanes;  // 32-bit sums of a vector
+  int width;  // columns of a panel: two vectors; a last panel of at most one vector is half as wide
   int max_rows;
-  bool bytes;    // A is read as bytes and B packed as signed bytes; else both as 16-bit values
-  Int8MicroFn one[2][kInt8RowSlots + 1];   // [A is signed][rows]
+  bool bytes;                             // A is read as bytes and B packed as signed bytes; else both as 16-bit values
+  Int8MicroFn one[2][kInt8RowSlots + 1];  // [A is signed][rows]
   Int8MicroFn half[2][kInt8RowSlots + 1];
 };
 

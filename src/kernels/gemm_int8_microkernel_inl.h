@@ -1,5 +1,5 @@
-// The 8-bit integer micro-kernels, written once over a vector type V. Included inside an unnamed namespace of each rung,
-// after V, which has: T, kLanes, zero, set1, load, store_n, mul, sub, group (four bytes of A to every lane) and
+// The 8-bit integer micro-kernels, written once over a vector type V. Included inside an unnamed namespace of each
+// rung, after V, which has: T, kLanes, zero, set1, load, store_n, mul, sub, group (four bytes of A to every lane) and
 // dot<kSigned>(sum, a, b): sum plus the products of one group.
 
 #define TRN_EACH_ROW _Pragma("GCC unroll 16") for (int i = 0; i < MR; ++i)

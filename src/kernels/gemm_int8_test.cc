@@ -24,19 +24,22 @@ struct Free {
   void operator()(void* p) const { std::free(p); }
 };
 std::unique_ptr<char, Free> aligned(int64_t bytes) {
-  return std::unique_ptr<char, Free>(static_cast<char*>(std::aligned_alloc(64, (static_cast<size_t>(bytes) + 127) / 64 * 64)));
+  return std::unique_ptr<char, Free>(
+      static_cast<char*>(std::aligned_alloc(64, (static_cast<size_t>(bytes) + 127) / 64 * 64)));
 }
 
 int value(uint8_t byte, bool is_signed) { return is_signed ? static_cast<int8_t>(byte) : byte; }
 
 void check(const Case& t) {
-  SCOPED_TRACE(testing::Message() << rung_name(active_rung()) << " m " << t.m << " n " << t.n << " k " << t.k << " signed "
-                                  << t.a_signed << t.b_signed << " transposed " << t.a_transposed << t.b_transposed
-                                  << " zeros " << t.a_zeros << t.b_zeros);
+  SCOPED_TRACE(testing::Message() << rung_name(active_rung()) << " m " << t.m << " n " << t.n << " k " << t.k
+                                  << " signed " << t.a_signed << t.b_signed << " transposed " << t.a_transposed
+                                  << t.b_transposed << " zeros " << t.a_zeros << t.b_zeros);
   std::mt19937 random(static_cast<unsigned>(t.m * 7 + t.n * 3 + t.k));
   std::vector<uint8_t> a(static_cast<size_t>(t.m * t.k)), b(static_cast<size_t>(t.k * t.n));
   // Extremes are common, so that nothing may saturate on the way.
-  const auto draw = [&random] { return random() % 3 == 0 ? (random() % 2 ? 255u : 128u) : static_cast<unsigned>(random() % 256); };
+  const auto draw = [&random] {
+    return random() % 3 == 0 ? (random() % 2 ? 255u : 128u) : static_cast<unsigned>(random() % 256);
+  };
   for (auto& x : a) x = static_cast<uint8_t>(draw());
   for (auto& x : b) x = static_cast<uint8_t>(draw());
   std::vector<int32_t> a_zero(static_cast<size_t>(t.m + 1)), b_zero(static_cast<size_t>(t.n + 1));

@@ -20,13 +20,13 @@ struct GemmMicroArgs {
   int64_t a_offset = 0;
   int64_t segments = 0;
   int64_t length = 0;
-  const float* b = nullptr;     // first k of the block in the first panel
-  int64_t b_panel_stride = 0;   // floats from panel to panel; narrow kernels: from column to column
-  int64_t b_step = 0;           // floats from k to k + 1; looked at by tiles of up to kDirectRows rows only
-  float* partial = nullptr;     // sums of earlier K blocks, private to this register tile
-  bool first = true;            // no earlier K block: partial is only written
-  bool last = true;             // the tile is finished: epilogue, store to c
-  int64_t cols = 0;             // columns of C that exist
+  const float* b = nullptr;    // first k of the block in the first panel
+  int64_t b_panel_stride = 0;  // floats from panel to panel; narrow kernels: from column to column
+  int64_t b_step = 0;          // floats from k to k + 1; looked at by tiles of up to kDirectRows rows only
+  float* partial = nullptr;    // sums of earlier K blocks, private to this register tile
+  bool first = true;           // no earlier K block: partial is only written
+  bool last = true;            // the tile is finished: epilogue, store to c
+  int64_t cols = 0;            // columns of C that exist
   float* c = nullptr;
   int64_t ldc = 0;
 
@@ -53,13 +53,13 @@ inline constexpr int kNarrowCols = 4;
 // Columns of a wide B come in panels of two vectors. A last panel that needs only one vector is half as wide.
 // An N of at most kNarrowCols is packed column by column ([N][K]) and computed as dot products.
 struct GemmMicroTable {
-  int lanes;                                   // floats of a vector
-  int width;                                   // columns of a panel
-  int max_rows;                                // rows of the largest register tile
-  int wide_rows;                               // up to so many rows, four panels at once
-  GemmMicroFn half[kRowSlots + 1];             // [rows]: a half panel
-  GemmMicroFn one[kRowSlots + 1];              // [rows]: one panel
-  GemmMicroFn four[kRowSlots + 1];             // [rows]: four panels, rows <= wide_rows
+  int lanes;                        // floats of a vector
+  int width;                        // columns of a panel
+  int max_rows;                     // rows of the largest register tile
+  int wide_rows;                    // up to so many rows, four panels at once
+  GemmMicroFn half[kRowSlots + 1];  // [rows]: a half panel
+  GemmMicroFn one[kRowSlots + 1];   // [rows]: one panel
+  GemmMicroFn four[kRowSlots + 1];  // [rows]: four panels, rows <= wide_rows
   GemmMicroFn narrow[kNarrowRows + 1][kNarrowCols + 1];
 };
 

@@ -1,6 +1,6 @@
-// The fp32 micro-kernels, written once over a vector type V. Included inside an unnamed namespace of each rung, after V.
-// V has T, kLanes, zero, set1, load, store, load_n and store_n (n lanes, clamped to 0 and kLanes), fma, add, mul, min, max, leaky, sum.
-// min and max return the second operand when one is NaN.
+// The fp32 micro-kernels, written once over a vector type V. Included inside an unnamed namespace of each rung, after
+// V. V has T, kLanes, zero, set1, load, store, load_n and store_n (n lanes, clamped to 0 and kLanes), fma, add, mul,
+// min, max, leaky, sum. min and max return the second operand when one is NaN.
 
 // One step over all registers of the tile.
 #define TRN_EACH_ROW _Pragma("GCC unroll 16") for (int i = 0; i < MR; ++i)
@@ -69,8 +69,7 @@ template <int MR, int NV>
   if (g.residual) {
     const float* residual = g.residual;
     TRN_EACH_ROW {
-      TRN_EACH_VECTOR r.at[i][j] =
-          V::add(r.at[i][j], V::load_n(residual + j * V::kLanes, g.cols - j * V::kLanes));
+      TRN_EACH_VECTOR r.at[i][j] = V::add(r.at[i][j], V::load_n(residual + j * V::kLanes, g.cols - j * V::kLanes));
       residual += g.residual_ld;
     }
   }
@@ -92,7 +91,8 @@ template <int MR, int NV>
   }
 }
 
-// MR rows by NV vectors. Each element is one chain of multiply-adds over the block, so its bits do not depend on MR or NV.
+// MR rows by NV vectors. Each element is one chain of multiply-adds over the block, so its bits do not depend on MR or
+// NV.
 template <int MR, int NV>
 void tile(const GemmMicroArgs& g) {
   constexpr int kPacked = NV == 1 ? V::kLanes : 2 * V::kLanes;  // floats from k to k + 1 in a panel

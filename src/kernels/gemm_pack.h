@@ -8,8 +8,8 @@ namespace trunnion::kernels {
 
 int64_t packed_b_size(const GemmMicroTable& table, int64_t k, int64_t n);
 
-// Packs rows [k_begin, k_end) of panels [panel_begin, panel_end) of a B with n columns. `out` is where the first of these
-// panels begins; panels stand panel_stride floats apart (narrow: columns do).
+// Packs rows [k_begin, k_end) of panels [panel_begin, panel_end) of a B with n columns. `out` is where the first of
+// these panels begins; panels stand panel_stride floats apart (narrow: columns do).
 void pack_b_block(const GemmMicroTable& table, const float* b, int64_t k_stride, int64_t n_stride, int64_t k_begin,
                   int64_t k_end, int64_t n, int64_t panel_begin, int64_t panel_end, int64_t panel_stride, float* out);
 

@@ -51,16 +51,26 @@ struct Case {
 double activation(Activation act, double x, double a, double b) {
   const auto clip = [](double v, double lo, double hi) { return std::fmin(std::fmax(v, lo), hi); };
   switch (act) {
-    case Activation::none: return x;
-    case Activation::relu: return std::fmax(x, 0.0);
-    case Activation::clip: return clip(x, a, b);
-    case Activation::leaky_relu: return x < 0 ? a * x : x;
-    case Activation::sigmoid: return 1 / (1 + std::exp(-x));
-    case Activation::tanh: return std::tanh(x);
-    case Activation::silu: return x / (1 + std::exp(-x));
-    case Activation::hard_swish: return x * clip(x / 6 + 0.5, 0, 1);
-    case Activation::hard_sigmoid: return clip(a * x + b, 0, 1);
-    case Activation::gelu: return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+    case Activation::none:
+      return x;
+    case Activation::relu:
+      return std::fmax(x, 0.0);
+    case Activation::clip:
+      return clip(x, a, b);
+    case Activation::leaky_relu:
+      return x < 0 ? a * x : x;
+    case Activation::sigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Activation::tanh:
+      return std::tanh(x);
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
+    case Activation::hard_swish:
+      return x * clip(x / 6 + 0.5, 0, 1);
+    case Activation::hard_sigmoid:
+      return clip(a * x + b, 0, 1);
+    case Activation::gelu:
+      return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
     case Activation::gelu_tanh:
       return 0.5 * x * (1 + std::tanh(std::sqrt(2 / 3.14159265358979) * (x + 0.044715 * x * x * x)));
   }

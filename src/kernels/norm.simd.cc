@@ -216,7 +216,14 @@ void lrn(const float* x, float* y, int64_t channels, int64_t plane, int64_t size
     }
     const float* in = x + c * plane;
     const float factor = alpha / static_cast<float>(size);
-    for (int64_t i = 0; i < plane; ++i) out[i] = in[i] / std::pow(k + factor * out[i], beta);
+    if (beta == 0.75f) {  // the usual one
+      for (int64_t i = 0; i < plane; ++i) {
+        const float root = std::sqrt(k + factor * out[i]);
+        out[i] = in[i] / (root * std::sqrt(root));
+      }
+    } else {
+      for (int64_t i = 0; i < plane; ++i) out[i] = in[i] / std::pow(k + factor * out[i], beta);
+    }
   }
 }
 

@@ -149,6 +149,9 @@ TEST(Norm, BatchNormFoldAndLrn) {
   EXPECT_NEAR(y[0], 1 / std::sqrt(1 + 0.1 * (1 + 4)), 1e-6);
   EXPECT_NEAR(y[1], 2 / std::sqrt(1 + 0.1 * (1 + 4 + 9)), 1e-6);
   EXPECT_NEAR(y[3], 4 / std::sqrt(1 + 0.1 * (9 + 16)), 1e-6);
+  lrn(x, y, 4, 1, 2, 0.2f, 0.75f, 2.0f);  // an even window reaches further ahead
+  EXPECT_NEAR(y[0], 1 / std::pow(2 + 0.1 * (1 + 4), 0.75), 1e-6);
+  EXPECT_NEAR(y[3], 4 / std::pow(2 + 0.1 * 16, 0.75), 1e-6);
 }
 
 }  // namespace

@@ -30,8 +30,7 @@ struct PoolKernels {
   // Channels-last: one image, output rows [begin, end) of out[0] * out[1] (a row is out[2] positions of `channels`).
   // x and y point to the image's start.
   void (*max_nhwc)(const float* x, float* y, int64_t channels, int64_t begin, int64_t end, const PoolShape& shape);
-  void (*average_nhwc)(const float* x, float* y, int64_t channels, int64_t begin, int64_t end,
-                       const PoolShape& shape);
+  void (*average_nhwc)(const float* x, float* y, int64_t channels, int64_t begin, int64_t end, const PoolShape& shape);
 };
 const PoolKernels& pool();
 // Global pooling is a reduction: kernels/reduce.h with (planes, size, 1) or (images, size, channels).

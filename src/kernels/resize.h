@@ -26,8 +26,8 @@ struct ResizeAxis {
   ResizeNearest nearest = ResizeNearest::round_prefer_floor;
   int64_t in = 1;
   int64_t out = 1;
-  double scale = 1;          // out / in as the model states it (it may differ from the ratio of the sizes)
-  double roi_begin = 0;      // tf_crop_and_resize
+  double scale = 1;      // out / in as the model states it (it may differ from the ratio of the sizes)
+  double roi_begin = 0;  // tf_crop_and_resize
   double roi_end = 1;
   double extrapolation = 0;  // tf_crop_and_resize: value outside the input
   double cubic_a = -0.75;
@@ -41,7 +41,7 @@ struct ResizeTable {
   int64_t out = 0;
   int taps = 0;
   std::vector<int32_t> index;
-  std::vector<float> weight;    // empty for nearest: the one tap is copied
+  std::vector<float> weight;     // empty for nearest: the one tap is copied
   std::vector<uint8_t> outside;  // empty, or 1 where the output is the extrapolation value
   float extrapolation = 0;
   bool identity = false;  // every output is its input: the axis can be skipped

@@ -35,7 +35,7 @@ struct LstmStep {
   const float* peephole;  // 3 x hidden in the order i o f, or null
   int64_t batch;
   int64_t hidden;
-  float clip = 0;  // 0: none; else gates are clamped to [-clip, clip] before activation
+  float clip = 0;             // 0: none; else gates are clamped to [-clip, clip] before activation
   bool input_forget = false;  // f = 1 - i
   RnnActivation f{RnnAct::sigmoid}, g{RnnAct::tanh}, out{RnnAct::tanh};
 };
@@ -43,14 +43,14 @@ struct LstmStep {
 struct GruStep {
   // First part: rh = r * h_prev for the product with R_h (linear_before_reset = 0 only).
   // Second part: h = (1 - z) * g(h~) + z * h_prev.
-  const float* x_gates;   // batch rows of 3 hidden: X W + Wb (+ Rb for z and r; + Rb_h too when not linear_before_reset)
+  const float* x_gates;  // batch rows of 3 hidden: X W + Wb (+ Rb for z and r; + Rb_h too when not linear_before_reset)
   int64_t x_stride;
-  const float* h_gates;   // batch rows: h R. reset() reads z r; update() reads z r h, of which h is rh R_h, or with
-  int64_t hg_stride;      //   linear_before_reset h_prev R_h + Rb_h
-  const float* h_prev;    // batch x hidden, row stride h_prev_stride
+  const float* h_gates;  // batch rows: h R. reset() reads z r; update() reads z r h, of which h is rh R_h, or with
+  int64_t hg_stride;     //   linear_before_reset h_prev R_h + Rb_h
+  const float* h_prev;   // batch x hidden, row stride h_prev_stride
   int64_t h_prev_stride;
-  float* rh;              // reset() writes batch x hidden, contiguous
-  float* h;               // update() writes, row stride h_stride; may be h_prev
+  float* rh;  // reset() writes batch x hidden, contiguous
+  float* h;   // update() writes, row stride h_stride; may be h_prev
   int64_t h_stride;
   int64_t batch;
   int64_t hidden;

@@ -32,10 +32,10 @@
 #endif
 
 // The body of an accessor: returns the table of the active rung.
-#define TRN_RUNG_TABLE(table)          \
-  switch (active_rung()) {             \
-    TRN_RUNG_AVX512(table)             \
-    TRN_RUNG_AVX2(table)               \
-    default:                           \
+#define TRN_RUNG_TABLE(table)            \
+  switch (active_rung()) {               \
+    TRN_RUNG_AVX512(table)               \
+    TRN_RUNG_AVX2(table)                 \
+    default:                             \
       return HWY_STATIC_DISPATCH(table); \
   }

@@ -9,14 +9,14 @@ inline constexpr int kMaxTransposeDims = 16;
 
 struct TransposePlan {
   enum class Kind : uint8_t { copy, rows, blocks } kind = Kind::copy;
-  int rank = 1;                                  // merged
-  size_t size = 1;                               // bytes of an element
-  int64_t dim[kMaxTransposeDims] = {1};          // output order, outermost first
-  int64_t in_stride[kMaxTransposeDims] = {1};    // elements of the input, for each output dimension
+  int rank = 1;                                // merged
+  size_t size = 1;                             // bytes of an element
+  int64_t dim[kMaxTransposeDims] = {1};        // output order, outermost first
+  int64_t in_stride[kMaxTransposeDims] = {1};  // elements of the input, for each output dimension
   int64_t out_stride[kMaxTransposeDims] = {1};
-  int column = -1;                               // blocks: the output dimension that is innermost in the input
-  int64_t units = 1;                             // pieces of work: transpose() takes ranges of them
-  int64_t unit_bytes = 0;                        // bytes moved by one, about; for the thread grain
+  int column = -1;         // blocks: the output dimension that is innermost in the input
+  int64_t units = 1;       // pieces of work: transpose() takes ranges of them
+  int64_t unit_bytes = 0;  // bytes moved by one, about; for the thread grain
 };
 
 // Output dimension d is input dimension perm[d]. False when perm is no permutation, a size is negative or overflows,

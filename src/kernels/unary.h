@@ -36,9 +36,9 @@ enum class UnaryOp : uint8_t {
   sigmoid,
   tanh,
   erf,
-  gelu,       // x/2 (1 + erf(x/sqrt 2))
-  gelu_tanh,  // x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
-  silu,       // x sigmoid(a x); set a = 1 for the plain form
+  gelu,          // x/2 (1 + erf(x/sqrt 2))
+  gelu_tanh,     // x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+  silu,          // x sigmoid(a x); set a = 1 for the plain form
   hard_sigmoid,  // clamp(a x + b, 0, 1)
   hard_swish,    // x clamp(x/6 + 1/2, 0, 1)
   mish,          // x tanh(softplus(x))

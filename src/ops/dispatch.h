@@ -63,38 +63,57 @@ Status call_typed(F& fn) {
 template <uint32_t kTypes, class F>
 Status dispatch(DType type, F&& fn) {
   switch (type) {
-    case DType::f32: return detail::call_typed<kTypes, DType::f32, float>(fn);
-    case DType::f64: return detail::call_typed<kTypes, DType::f64, double>(fn);
-    case DType::f16: return detail::call_typed<kTypes, DType::f16, Half>(fn);
-    case DType::bf16: return detail::call_typed<kTypes, DType::bf16, Bfloat>(fn);
-    case DType::i8: return detail::call_typed<kTypes, DType::i8, int8_t>(fn);
-    case DType::i16: return detail::call_typed<kTypes, DType::i16, int16_t>(fn);
-    case DType::i32: return detail::call_typed<kTypes, DType::i32, int32_t>(fn);
-    case DType::i64: return detail::call_typed<kTypes, DType::i64, int64_t>(fn);
-    case DType::u8: return detail::call_typed<kTypes, DType::u8, uint8_t>(fn);
-    case DType::u16: return detail::call_typed<kTypes, DType::u16, uint16_t>(fn);
-    case DType::u32: return detail::call_typed<kTypes, DType::u32, uint32_t>(fn);
-    case DType::u64: return detail::call_typed<kTypes, DType::u64, uint64_t>(fn);
-    case DType::boolean: return detail::call_typed<kTypes, DType::boolean, bool>(fn);
-    case DType::string: return detail::call_typed<kTypes, DType::string, std::string>(fn);
-    default: return not_implemented("element type {} is not supported here", dtype_name(type));
+    case DType::f32:
+      return detail::call_typed<kTypes, DType::f32, float>(fn);
+    case DType::f64:
+      return detail::call_typed<kTypes, DType::f64, double>(fn);
+    case DType::f16:
+      return detail::call_typed<kTypes, DType::f16, Half>(fn);
+    case DType::bf16:
+      return detail::call_typed<kTypes, DType::bf16, Bfloat>(fn);
+    case DType::i8:
+      return detail::call_typed<kTypes, DType::i8, int8_t>(fn);
+    case DType::i16:
+      return detail::call_typed<kTypes, DType::i16, int16_t>(fn);
+    case DType::i32:
+      return detail::call_typed<kTypes, DType::i32, int32_t>(fn);
+    case DType::i64:
+      return detail::call_typed<kTypes, DType::i64, int64_t>(fn);
+    case DType::u8:
+      return detail::call_typed<kTypes, DType::u8, uint8_t>(fn);
+    case DType::u16:
+      return detail::call_typed<kTypes, DType::u16, uint16_t>(fn);
+    case DType::u32:
+      return detail::call_typed<kTypes, DType::u32, uint32_t>(fn);
+    case DType::u64:
+      return detail::call_typed<kTypes, DType::u64, uint64_t>(fn);
+    case DType::boolean:
+      return detail::call_typed<kTypes, DType::boolean, bool>(fn);
+    case DType::string:
+      return detail::call_typed<kTypes, DType::string, std::string>(fn);
+    default:
+      return not_implemented("element type {} is not supported here", dtype_name(type));
   }
 }
 
 // Calls fn<T>() with an unsigned integer of the element's size, Bits128, or std::string. Sub-byte types are refused.
 template <class F>
 Status dispatch_size(DType type, F&& fn) {
-  const auto call = [&]<class T>() -> Status {
-    return detail::call_typed<~0u, DType::u8, T>(fn);
-  };
+  const auto call = [&]<class T>() -> Status { return detail::call_typed<~0u, DType::u8, T>(fn); };
   if (type == DType::string) return call.template operator()<std::string>();
   switch (size_of(type)) {
-    case 1: return call.template operator()<uint8_t>();
-    case 2: return call.template operator()<uint16_t>();
-    case 4: return call.template operator()<uint32_t>();
-    case 8: return call.template operator()<uint64_t>();
-    case 16: return call.template operator()<Bits128>();
-    default: return not_implemented("element type {} is not supported here", dtype_name(type));
+    case 1:
+      return call.template operator()<uint8_t>();
+    case 2:
+      return call.template operator()<uint16_t>();
+    case 4:
+      return call.template operator()<uint32_t>();
+    case 8:
+      return call.template operator()<uint64_t>();
+    case 16:
+      return call.template operator()<Bits128>();
+    default:
+      return not_implemented("element type {} is not supported here", dtype_name(type));
   }
 }
 
@@ -107,7 +126,7 @@ int64_t to_int64(T v) {
     return d >= 9.2233720368547758e18 ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(d);
   } else if constexpr (std::is_same_v<T, uint64_t>) {
     return v > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) ? std::numeric_limits<int64_t>::max()
-                                                                         : static_cast<int64_t>(v);
+                                                                          : static_cast<int64_t>(v);
   } else {
     return static_cast<int64_t>(v);
   }

@@ -24,10 +24,11 @@ Status infer_elementwise_bool(const ir::Node& n, ir::Facts& f) {
 }
 
 int64_t unary_grain(UnaryOp op, DType type) {
-  const bool cheap = op <= UnaryOp::leaky_relu ? op != UnaryOp::exp && op != UnaryOp::log
-                                               : op == UnaryOp::thresholded_relu || op == UnaryOp::shrink ||
-                                                     op == UnaryOp::hard_sigmoid || op == UnaryOp::hard_swish ||
-                                                     op == UnaryOp::affine || op == UnaryOp::clip || op >= UnaryOp::bit_not;
+  const bool cheap = op <= UnaryOp::leaky_relu
+                         ? op != UnaryOp::exp && op != UnaryOp::log
+                         : op == UnaryOp::thresholded_relu || op == UnaryOp::shrink || op == UnaryOp::hard_sigmoid ||
+                               op == UnaryOp::hard_swish || op == UnaryOp::affine || op == UnaryOp::clip ||
+                               op >= UnaryOp::bit_not;
   if (cheap) return 32768;
   return op >= UnaryOp::sin || type == DType::f64 ? 1024 : 8192;  // plain libm against vectors
 }
@@ -37,8 +38,10 @@ int64_t binary_grain(BinaryOp op, DType type) {
     case BinaryOp::pow:
     case BinaryOp::mod:
     case BinaryOp::fmod:
-    case BinaryOp::atan2: return 1024;
-    default: return type == DType::f16 || type == DType::bf16 ? 8192 : 32768;
+    case BinaryOp::atan2:
+      return 1024;
+    default:
+      return type == DType::f16 || type == DType::bf16 ? 8192 : 32768;
   }
 }
 
@@ -81,7 +84,8 @@ Result<SymShape> aligned_shape(const BroadcastRule& rule, const SymShape& a, con
     bool differ = a.size() != b.size();
     for (size_t i = 0; !differ && i < a.size(); ++i) differ = a[i].is_int() && b[i].is_int() && !(a[i] == b[i]);
     if (differ)
-      return invalid_argument("shapes {} and {} differ and attribute broadcast is not set", shape_text(a), shape_text(b));
+      return invalid_argument("shapes {} and {} differ and attribute broadcast is not set", shape_text(a),
+                              shape_text(b));
     return b;
   }
   if (!rule.has_axis || std::all_of(b.begin(), b.end(), [](const Dim& d) { return d.is_int(1); })) return b;
@@ -128,7 +132,8 @@ Status infer_binary(const ir::Node& node, ir::Facts& f, DType out, ContentFn con
   return {};
 }
 
-Result<BroadcastPlan> plan_broadcast(const BroadcastRule& rule, std::span<const int64_t> a, std::span<const int64_t> b) {
+Result<BroadcastPlan> plan_broadcast(const BroadcastRule& rule, std::span<const int64_t> a,
+                                     std::span<const int64_t> b) {
   Shape aligned(b);
   if (rule.legacy) {
     TRN_ASSIGN(const SymShape s, aligned_shape(rule, to_symbolic(a), to_symbolic(b)));

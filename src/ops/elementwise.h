@@ -22,7 +22,8 @@ int64_t binary_grain(kernels::BinaryOp op, DType type);
 // y = op(x).
 class UnaryKernel final : public Kernel {
  public:
-  static Result<std::unique_ptr<Kernel>> make(const ir::Node& node, kernels::UnaryOp op, kernels::UnaryParams params = {});
+  static Result<std::unique_ptr<Kernel>> make(const ir::Node& node, kernels::UnaryOp op,
+                                              kernels::UnaryParams params = {});
   Status run(KernelContext& ctx) const override;
 
  private:
@@ -73,7 +74,8 @@ class BinaryKernel final : public Kernel {
 };
 
 // The broadcast plan of concrete shapes under the rule.
-Result<kernels::BroadcastPlan> plan_broadcast(const BroadcastRule& rule, std::span<const int64_t> a, std::span<const int64_t> b);
+Result<kernels::BroadcastPlan> plan_broadcast(const BroadcastRule& rule, std::span<const int64_t> a,
+                                              std::span<const int64_t> b);
 
 // A MakeFn for an operation that needs no attributes.
 template <kernels::UnaryOp kOp>

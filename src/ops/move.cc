@@ -7,7 +7,8 @@
 namespace trunnion::ops {
 namespace {
 
-void copy_string_rows(const std::string* src, std::string* dst, const kernels::CopyShape& s, int64_t begin, int64_t end) {
+void copy_string_rows(const std::string* src, std::string* dst, const kernels::CopyShape& s, int64_t begin,
+                      int64_t end) {
   const int last = s.rank - 1;
   for (int64_t row = begin; row < end; ++row) {
     int64_t from = 0, to = 0, rest = row;
@@ -83,6 +84,16 @@ void fill_elements(KernelContext& ctx, void* dst, const void* value, int64_t cou
   ctx.parallel_for(count, move_grain(size_of(type)), [&](int64_t begin, int64_t end) {
     kernels::fill(element(dst, begin, type), value, static_cast<size_t>(end - begin), size_of(type));
   });
+}
+
+Result<TensorView> apart_from(const TensorView& out, const TensorView& in, Tensor& holder) {
+  if (in.data != out.data || in.count == 0) return in;
+  TRN_ASSIGN(holder, Tensor::allocate(in.dtype, in.shape()));
+  if (in.dtype == DType::string)
+    std::copy_n(in.as<const std::string>(), in.count, holder.data<std::string>());
+  else
+    std::memcpy(holder.raw(), in.data, in.bytes());
+  return holder.view();
 }
 
 Status expect_copy_rank(int64_t rank) {

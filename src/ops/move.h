@@ -28,6 +28,10 @@ inline void* element(void* data, int64_t index, DType type) {
   return static_cast<std::byte*>(data) + index * static_cast<int64_t>(size_of(type));
 }
 
+// The view, of a copy in `holder` when the output lies on the same bytes: operators that overwrite one input while they
+// read another need it where both inputs are the same value.
+Result<TensorView> apart_from(const TensorView& out, const TensorView& in, Tensor& holder);
+
 // Refuses ranks that the copy kernels do not take.
 Status expect_copy_rank(int64_t rank);
 

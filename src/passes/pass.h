@@ -6,15 +6,21 @@
 #include <string_view>
 #include <vector>
 
+#include "base/log.h"
 #include "base/status.h"
 #include "ir/graph.h"
 
 namespace trunnion::passes {
 
 struct PassContext {
-  int64_t fold_limit_bytes = int64_t{1} << 20;  // constant folding never makes a constant larger than this and than its inputs
-  bool keep_input_names = true;                 // graph inputs and outputs keep their names always; inner ones may go
-  int changes = 0;                              // how many rewrites the running pass made
+  int64_t fold_limit_bytes = int64_t{1} << 20;     // a constant larger than this and than twice its inputs is not folded ...
+  int64_t fold_weights_bytes = int64_t{1} << 30;   // ... unless it serves as weights only; of those not more than this in all
+  int64_t fold_growth_bytes = int64_t{128} << 20;  // what folding may add in all, beyond the size of the model's own constants
+  const Logger* log = nullptr;                     // rewrites are told at verbose
+  int changes = 0;                                 // how many rewrites the running pass made
+
+  // Spent of the limits above. The size of the model's constants is measured when the first one is folded.
+  int64_t folded_weights = 0, folded_growth = 0, model_constants = -1;
 };
 
 struct Pass {

@@ -1,7 +1,8 @@
-// What a session tells of itself: placement as JSON and in one line.
+// What a session tells of itself: placement as JSON and in one line, the graph as text.
 #include <map>
 
 #include "base/error.h"
+#include "ir/text.h"
 #include "session/session.h"
 
 namespace trunnion::session {
@@ -29,5 +30,7 @@ std::string Session::placement_summary() const {
     parts += fmt::format("{}{} {}", i ? ", " : "", placement_.count(static_cast<int>(i)), placement_.providers[i]);
   return fmt::format("{} nodes: {}", placement_.nodes.size(), parts);
 }
+
+std::string Session::graph_text() const { return ir::print(*model_->graph, {.inner_types = true, .origins = true}); }
 
 }  // namespace trunnion::session

@@ -71,6 +71,7 @@ Result<std::unique_ptr<Session>> Session::load(const Environment& environment, M
   }));
   TRN_TRY(stage("resolve", [&] { return ops::resolve(graph); }));
   TRN_TRY(stage("infer", [&] { return ops::infer(graph); }));
+  s.list_ports();  // before passes: names and order are the user's
   TRN_TRY(stage("optimize", [&] { return s.optimize(); }));
   TRN_TRY(stage("place", [&] { return s.place(); }));
   TRN_TRY(stage("plan", [&] { return s.build_program(environment); }));
@@ -130,6 +131,18 @@ Status Session::import(ModelSource source) {
   return {};
 }
 
+void Session::list_ports() {
+  const ir::Graph& graph = *model_->graph;
+  for (const ir::Value* v : graph.inputs()) {
+    feeds_.push_back({v->name(), v->fact.type});
+    defaults_.push_back(v->constant().valid() ? Value(v->constant()) : Value());
+    (v->constant().valid() ? overridable_ : inputs_).push_back(feeds_.back());
+  }
+  for (const ir::Value* v : graph.outputs()) outputs_.push_back({v->name(), v->fact.type});
+  for (size_t i = 0; i < feeds_.size(); ++i) feed_index_.emplace(feeds_[i].name, static_cast<int>(i));
+  for (size_t i = 0; i < outputs_.size(); ++i) output_index_.emplace(outputs_[i].name, static_cast<int>(i));
+}
+
 Status Session::optimize() {
   ir::Graph& graph = *model_->graph;
   passes::RunOptions run;
@@ -138,6 +151,7 @@ Status Session::optimize() {
   run.verify = true;
 #endif
   passes::PassContext context;
+  context.log = &logger_;
   context.fold_limit_bytes = number(options_, "optimization.constant_folding_max_output_size_in_bytes", context.fold_limit_bytes);
   if (options_.optimization_level >= OptimizationLevel::basic) TRN_TRY(passes::run_passes(graph, passes::clean(), context, run, pass_records_));
   if (!options_.optimized_model_path.empty()) TRN_TRY(save_optimized_model());
@@ -152,6 +166,7 @@ Status Session::place() {
   TRN_ASSIGN(placement_, plan::place(*model_->graph, providers_));
   if (options_.optimization_level >= OptimizationLevel::basic) {
     passes::PassContext context;
+  context.log = &logger_;
     passes::RunOptions run;
     run.disabled = split(options_.entry("optimization.disable_specified_optimizers").value_or(""), ';');
 #ifndef NDEBUG
@@ -166,15 +181,6 @@ Status Session::place() {
 Status Session::build_program(const Environment& environment) {
   ir::Graph& graph = *model_->graph;
   TRN_ASSIGN(program_, plan::build(graph, *providers_[0], model_));
-
-  for (const ir::Value* v : graph.inputs()) {
-    feeds_.push_back({v->name(), v->fact.type});
-    defaults_.push_back(v->constant().valid() ? Value(v->constant()) : Value());
-    (v->constant().valid() ? overridable_ : inputs_).push_back(feeds_.back());
-  }
-  for (const ir::Value* v : graph.outputs()) outputs_.push_back({v->name(), v->fact.type});
-  for (size_t i = 0; i < feeds_.size(); ++i) feed_index_.emplace(feeds_[i].name, static_cast<int>(i));
-  for (size_t i = 0; i < outputs_.size(); ++i) output_index_.emplace(outputs_[i].name, static_cast<int>(i));
 
   // Sessions share one pool, capped by intra_op_num_threads. A pool of its own: for affinities, for threads made by the
   // caller, without spinning, and for more threads than the shared pool has.

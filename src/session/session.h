@@ -74,6 +74,7 @@ class Session {
  private:
   Session() = default;
   Status import(ModelSource source);
+  void list_ports();
   Status optimize();
   Status place();
   Status build_program(const Environment& environment);

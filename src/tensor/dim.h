@@ -58,6 +58,15 @@ class Dim {
   std::shared_ptr<const std::vector<Term>> terms_;  // null for a plain integer
 };
 
+// Found without an argument too (as function pointers).
+Dim operator+(const Dim& a, const Dim& b);
+Dim operator-(const Dim& a, const Dim& b);
+Dim operator*(const Dim& a, const Dim& b);
+Dim floor_div(const Dim& a, const Dim& b);
+Dim ceil_div(const Dim& a, const Dim& b);
+Dim dim_max(const Dim& a, const Dim& b);
+Dim dim_min(const Dim& a, const Dim& b);
+
 using SymShape = std::vector<Dim>;
 
 // Product of all dimensions (1 for rank 0).

@@ -363,6 +363,95 @@ TEST_F(Sessions, AssignmentNamesTheCpu) {
   api()->ReleaseSession(recorded);
 }
 
+TEST_F(Sessions, ModelEditor) {
+  const OrtModelEditorApi* editor = api()->GetModelEditorApi();
+  OrtTensorTypeAndShapeInfo* shape = nullptr;
+  OK(api()->CreateTensorTypeAndShapeInfo(&shape));
+  OK(api()->SetTensorElementType(shape, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT));
+  const int64_t dims[] = {-1, 3};
+  OK(api()->SetDimensions(shape, dims, 2));
+  OrtTypeInfo* type = nullptr;
+  OK(editor->CreateTensorTypeInfo(shape, &type));
+  api()->ReleaseTensorTypeAndShapeInfo(shape);
+  OrtValueInfo *in = nullptr, *out = nullptr, *unnamed = nullptr;
+  OK(editor->CreateValueInfo("a", type, &in));
+  OK(editor->CreateValueInfo("b", type, &out));
+  CODE(editor->CreateValueInfo("", type, &unnamed), ORT_INVALID_ARGUMENT);
+  const char* name = nullptr;
+  OK(api()->GetValueInfoName(in, &name));
+  EXPECT_STREQ(name, "a");
+  api()->ReleaseTypeInfo(type);
+
+  OrtGraph* graph = nullptr;
+  OK(editor->CreateGraph(&graph));
+  OK(editor->SetGraphInputs(graph, &in, 1));
+  OK(editor->SetGraphOutputs(graph, &out, 1));
+  const int64_t one = 1;
+  OrtValue* limit = nullptr;
+  OK(api()->CreateTensorAsOrtValue(allocator, nullptr, 0, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, &limit));
+  void* data = nullptr;
+  OK(api()->GetTensorMutableData(limit, &data));
+  *static_cast<float*>(data) = 4;
+  OK(editor->AddInitializerToGraph(graph, "limit", limit, false));
+  const char* add_inputs[] = {"a", "limit"};
+  const char* add_outputs[] = {"sum"};
+  const char* softmax_inputs[] = {"sum"};
+  const char* softmax_outputs[] = {"b"};
+  OrtOpAttr* axis = nullptr;
+  OK(api()->CreateOpAttr("axis", &one, 1, ORT_OP_ATTR_INT, &axis));
+  OrtNode *add = nullptr, *softmax = nullptr;
+  OK(editor->CreateNode("Add", "", "add", add_inputs, 2, add_outputs, 1, nullptr, 0, &add));
+  OK(editor->CreateNode("Softmax", "", "softmax", softmax_inputs, 1, softmax_outputs, 1, &axis, 1, &softmax));
+  OK(editor->AddNodeToGraph(graph, add));
+  OK(editor->AddNodeToGraph(graph, softmax));
+  const char* domain = "";
+  const int opset = 17;
+  OrtModel* model = nullptr;
+  OK(editor->CreateModel(&domain, &opset, 1, &model));
+  OK(editor->AddGraphToModel(model, graph));
+  OrtSession* made = nullptr;
+  OK(editor->CreateSessionFromModel(env, model, options, &made));
+  api()->ReleaseModel(model);
+  int used = 0;
+  OK(editor->SessionGetOpsetForDomain(made, "", &used));
+  EXPECT_EQ(used, 17);
+  EXPECT_NE(code(editor->SessionGetOpsetForDomain(made, "none", &used)), ORT_OK);
+
+  float equal[3] = {7, 7, 7};
+  OrtValue *feed = tensor(equal, {1, 3}), *result = nullptr;
+  const char *from = "a", *to = "b";
+  OK(api()->Run(made, nullptr, &from, &feed, 1, &to, 1, &result));
+  EXPECT_NEAR(floats(result)[1], 1.0f / 3, 1e-6f);
+  api()->ReleaseValue(result);
+  api()->ReleaseValue(feed);
+  api()->ReleaseSession(made);
+}
+
+TEST(OpAttrs, AreReadAsTheyWereMade) {
+  const int64_t numbers[] = {5, 6, 7};
+  OrtOpAttr* attr = nullptr;
+  OK(api()->CreateOpAttr("is", numbers, 3, ORT_OP_ATTR_INTS, &attr));
+  size_t bytes = 0;
+  CODE(api()->ReadOpAttr(attr, ORT_OP_ATTR_INTS, nullptr, 0, &bytes), ORT_INVALID_ARGUMENT);
+  EXPECT_EQ(bytes, 24u);
+  int64_t got[3] = {};
+  OK(api()->ReadOpAttr(attr, ORT_OP_ATTR_INTS, got, 24, &bytes));
+  EXPECT_EQ(got[2], 7);
+  OrtOpAttrType type;
+  OK(api()->OpAttr_GetType(attr, &type));
+  EXPECT_EQ(type, ORT_OP_ATTR_INTS);
+  api()->ReleaseOpAttr(attr);
+
+  const char* words[] = {"ab", "cde"};
+  OK(api()->CreateOpAttr("ss", words, 2, ORT_OP_ATTR_STRINGS, &attr));
+  char text[8] = {};
+  OK(api()->ReadOpAttr(attr, ORT_OP_ATTR_STRINGS, text, 8, &bytes));
+  EXPECT_EQ(std::string(text, bytes), std::string("ab\0cde\0", 7));
+  CODE(api()->ReadOpAttr(attr, ORT_OP_ATTR_FLOAT, text, 8, &bytes), ORT_INVALID_ARGUMENT);
+  api()->ReleaseOpAttr(attr);
+  CODE(api()->CreateOpAttr("t", numbers, 1, ORT_OP_ATTR_TENSOR, &attr), ORT_FAIL);
+}
+
 TEST_F(Sessions, CppHeader) {
   trunnion::Env cpp_env("cpp", ORT_LOGGING_LEVEL_FATAL);
   const std::string model = relu_plus_w();

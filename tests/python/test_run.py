@@ -115,6 +115,16 @@ def test_object_with_array_interface(relu_session):
     np.testing.assert_array_equal(relu_session.run(None, {"X": Arrayish()})[0], Y)
 
 
+def test_what_has_a_dtype_keeps_it(relu_session):
+    class Doubles:
+        def __array__(self, dtype=None, copy=None):
+            return X.astype(np.float64)
+
+    for given in (Doubles(), np.float64(3)):
+        with pytest.raises(errors.InvalidArgument, match="double"):
+            relu_session.run(None, {"X": given})
+
+
 @pytest.mark.parametrize("kind", [collections.OrderedDict, types.MappingProxyType, collections.UserDict])
 def test_feeds_that_are_no_plain_dict(relu_session, kind):
     np.testing.assert_array_equal(relu_session.run(None, kind({"X": X}))[0], Y)

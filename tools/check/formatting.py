@@ -9,7 +9,7 @@ import subprocess
 from sources import Finding, walk
 
 VERSION = "14"
-FOLDERS = ("src", "include", "cli", "bindings", "bench", "tests")
+FOLDERS = ("src", "include", "cli", "bindings", "bench", "examples", "tests")
 MESSAGE = re.compile(r"^(?P<path>.+?):(?P<line>\d+):\d+: error: code should be clang-formatted")
 BATCH = 16
 
@@ -23,7 +23,7 @@ def find_tool() -> str:
 
 
 def cpp_files(root: pathlib.Path) -> list:
-    return [path for folder in FOLDERS for path in walk(root, folder, (".h", ".hpp", ".cc"))]
+    return [path for folder in FOLDERS for path in walk(root, folder, (".h", ".hpp", ".c", ".cc", ".cpp"))]
 
 
 def run(root: pathlib.Path, arguments: list) -> list:

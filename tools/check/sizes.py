@@ -5,7 +5,7 @@ from sources import CPP, Finding, is_test, read, rows, walk
 
 FILE_LIMIT = 800
 README_LIMIT = 40
-FOLDERS = ("src", "include", "cli", "bindings", "bench", "cmake", "demo", "docs", "tests", "tools", "dev", "CMakeLists.txt")
+FOLDERS = ("src", "include", "cli", "bindings", "bench", "cmake", "demo", "docs", "examples", "tests", "tools", "dev", "CMakeLists.txt")
 SUFFIXES = CPP + (".py", ".pyi", ".sh", ".cmake", ".txt", ".md", "")
 ROOMS_OUTSIDE_SRC = ("bench", "bindings/python", "cli", "demo", "tests", "tools")
 

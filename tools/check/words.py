@@ -16,12 +16,13 @@ OS_HEADERS = re.compile(
     r"|termios\.h|windows\.h|io\.h)>",
     re.IGNORECASE,
 )
+TERMS = ("common_subexpression",)  # where such a word is part of a term
 VAGUE = re.compile(r"util(s|ity|ities)?|helpers?|common|managers?", re.IGNORECASE)
 VAGUE_IDENTIFIER = re.compile(r"\b(\w+_)?(utils?|helpers?|managers?)(_\w*)?\b|\b\w*(Utils?|Helpers?|Managers?)(?![a-z])\w*\b")
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 BANNER = re.compile(r"^\s*(//|/\*|#)\s*[-=*#~]{8,}")
 FOREIGN = {"onnxruntime", "onnx"}
-TREE = ("src", "include", "cli", "bindings", "bench", "cmake", "demo", "docs", "tests", "tools")
+TREE = ("src", "include", "cli", "bindings", "bench", "cmake", "demo", "docs", "examples", "tests", "tools")
 
 
 def load_exceptions(path: pathlib.Path) -> set:
@@ -71,9 +72,10 @@ def check_source(root: pathlib.Path, path: pathlib.Path, exceptions: set) -> lis
 
 
 def check_name(path: pathlib.Path) -> list:
-    parts = [re.split(r"[._\-]", part) for part in path.parts]
-    for words in parts:
-        for word in words:
+    for part in path.parts:
+        for term in TERMS:
+            part = part.replace(term, "")
+        for word in re.split(r"[._\-]", part):
             if VAGUE.fullmatch(word):
                 return [Finding(path, 1, f"no file or folder is named '{word}': say what is in it")]
     return []

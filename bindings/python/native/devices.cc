@@ -105,8 +105,8 @@ std::vector<uintptr_t> hardware_devices() {
 }
 
 uintptr_t ep_memory(uintptr_t device, int type) {
-  return reinterpret_cast<uintptr_t>(ort->EpDevice_MemoryInfo(reinterpret_cast<const OrtEpDevice*>(device),
-                                                              static_cast<OrtDeviceMemoryType>(type)));
+  return reinterpret_cast<uintptr_t>(
+      ort->EpDevice_MemoryInfo(reinterpret_cast<const OrtEpDevice*>(device), static_cast<OrtDeviceMemoryType>(type)));
 }
 
 void copy_tensors(const std::vector<nb::object>& from, const std::vector<nb::object>& to) {
@@ -126,10 +126,8 @@ void copy_tensors(const std::vector<nb::object>& from, const std::vector<nb::obj
 
 void add_devices(nb::module_& m) {
   nb::class_<MemoryInfo>(m, "MemoryInfo")
-      .def("__init__",
-           [](MemoryInfo* self, const std::string& name, int allocator, int id, int memory) {
-             new (self) MemoryInfo(make_memory_info(name, allocator, id, memory));
-           })
+      .def("__init__", [](MemoryInfo* self, const std::string& name, int allocator, int id,
+                          int memory) { new (self) MemoryInfo(make_memory_info(name, allocator, id, memory)); })
       .def_static("_create_v2", &make_memory_info_v2)
       .def_static("_borrow",
                   [](uintptr_t handle) {
@@ -140,8 +138,9 @@ void add_devices(nb::module_& m) {
       .def_prop_ro("device_id", &memory_device_id)
       .def_prop_ro("_mem_type", &memory_type)
       .def_prop_ro("_allocator_type", &allocator_type)
-      .def_prop_ro("_device_mem_type",
-                   [](const MemoryInfo& self) { return static_cast<int>(ort->MemoryInfoGetDeviceMemType(self.handle)); })
+      .def_prop_ro(
+          "_device_mem_type",
+          [](const MemoryInfo& self) { return static_cast<int>(ort->MemoryInfoGetDeviceMemType(self.handle)); })
       .def_prop_ro("device_vendor_id", [](const MemoryInfo& self) { return ort->MemoryInfoGetVendorId(self.handle); });
   m.def("describe_hardware", &describe_hardware);
   m.def("describe_ep_device", &describe_ep_device);

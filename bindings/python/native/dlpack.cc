@@ -104,9 +104,9 @@ bool is_contiguous(const Tensor& tensor) {
   return true;
 }
 
-// Takes the tensor out of the capsule; None, with the capsule untouched, when it is not contiguous.
+// Takes the tensor out of the capsule; null, with the capsule untouched, when it is not contiguous.
 template <class Form>
-nb::object import_form(nb::handle capsule, const char* name, const char* used_name) {
+ValuePtr import_form(nb::handle capsule, const char* name, const char* used_name, nb::object& owner) {
   auto* form = static_cast<Form*>(PyCapsule_GetPointer(capsule.ptr(), name));
   if (!form) throw nb::python_error();
   const Tensor& tensor = form->tensor;
@@ -115,19 +115,20 @@ nb::object import_form(nb::handle capsule, const char* name, const char* used_na
                             "; only CPU memory can be used here")
                                .c_str());
   }
-  if (!is_contiguous(tensor)) return nb::none();
+  if (!is_contiguous(tensor)) return {};
   const ElementType type = element_type_of(tensor.dtype);
   size_t count = 1;
   for (int32_t i = 0; i < tensor.ndim; ++i) count *= static_cast<size_t>(tensor.shape[i]);
-  ValuePtr value = tensor_over(static_cast<char*>(tensor.data) + tensor.byte_offset,
-                               storage_size(element_row(type), count), tensor.shape, static_cast<size_t>(tensor.ndim), type);
-  nb::object owner = nb::capsule(form, [](void* p) noexcept {
+  ValuePtr value =
+      tensor_over(static_cast<char*>(tensor.data) + tensor.byte_offset, storage_size(element_row(type), count),
+                  tensor.shape, static_cast<size_t>(tensor.ndim), type);
+  owner = nb::capsule(form, [](void* p) noexcept {
     auto* taken = static_cast<Form*>(p);
     if (taken->deleter) taken->deleter(taken);
   });
   PyCapsule_SetName(capsule.ptr(), used_name);
   PyCapsule_SetDestructor(capsule.ptr(), nullptr);
-  return wrap_value(std::move(value), std::move(owner));
+  return value;
 }
 
 nb::object capsule_of(nb::handle object) {
@@ -152,12 +153,12 @@ nb::object value_to_dlpack(nb::handle self, bool versioned) {
   return steal(PyCapsule_New(make_export<Managed>(self), kName, drop_managed));
 }
 
-nb::object value_from_dlpack(nb::handle object) {
+ValuePtr tensor_from_dlpack(nb::handle object, nb::object& owner) {
   const nb::object capsule = capsule_of(object);
   if (PyCapsule_IsValid(capsule.ptr(), kVersionedName)) {
-    return import_form<Versioned>(capsule, kVersionedName, "used_dltensor_versioned");
+    return import_form<Versioned>(capsule, kVersionedName, "used_dltensor_versioned", owner);
   }
-  if (PyCapsule_IsValid(capsule.ptr(), kName)) return import_form<Managed>(capsule, kName, "used_dltensor");
+  if (PyCapsule_IsValid(capsule.ptr(), kName)) return import_form<Managed>(capsule, kName, "used_dltensor", owner);
   throw nb::type_error("this is no DLPack capsule, or one that was used already");
 }
 

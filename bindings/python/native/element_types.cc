@@ -82,27 +82,44 @@ PyArray_Descr* borrow_dtype(ElementType type) {
 
 ElementType element_type_of(PyArray_Descr* dtype) {
   switch (dtype->type_num) {
-    case NPY_BOOL: return ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL;
-    case NPY_BYTE: return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8;
-    case NPY_UBYTE: return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
-    case NPY_SHORT: return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16;
-    case NPY_USHORT: return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16;
-    case NPY_INT: return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32;
-    case NPY_UINT: return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32;
-    case NPY_LONG: return sizeof(long) == 8 ? ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64 : ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32;
+    case NPY_BOOL:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL;
+    case NPY_BYTE:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8;
+    case NPY_UBYTE:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
+    case NPY_SHORT:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16;
+    case NPY_USHORT:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16;
+    case NPY_INT:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32;
+    case NPY_UINT:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32;
+    case NPY_LONG:
+      return sizeof(long) == 8 ? ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64 : ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32;
     case NPY_ULONG:
       return sizeof(long) == 8 ? ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64 : ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32;
-    case NPY_LONGLONG: return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
-    case NPY_ULONGLONG: return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64;
-    case NPY_HALF: return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16;
-    case NPY_FLOAT: return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
-    case NPY_DOUBLE: return ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE;
-    case NPY_CFLOAT: return ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX64;
-    case NPY_CDOUBLE: return ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX128;
+    case NPY_LONGLONG:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
+    case NPY_ULONGLONG:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64;
+    case NPY_HALF:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16;
+    case NPY_FLOAT:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
+    case NPY_DOUBLE:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE;
+    case NPY_CFLOAT:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX64;
+    case NPY_CDOUBLE:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX128;
     case NPY_OBJECT:
     case NPY_STRING:
-    case NPY_UNICODE: return ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
-    default: break;
+    case NPY_UNICODE:
+      return ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
+    default:
+      break;
   }
   for (int i = 1; i < kCount; ++i) {  // a dtype of ml_dtypes that was met before
     if (kRows[i].ml_dtype && g_dtypes[i] && g_dtypes[i]->typeobj == dtype->typeobj) return static_cast<ElementType>(i);

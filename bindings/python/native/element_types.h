@@ -13,12 +13,12 @@ namespace trunnion::python {
 using ElementType = ONNXTensorElementDataType;
 
 struct ElementRow {
-  const char* name;        // in "tensor(float)"
-  int onnx;                // TensorProto.DataType: what Python users see; the ABI's own numbers differ above 23
-  int numpy;               // NPY_*, or -1: ml_dtypes
-  const char* ml_dtype;    // its name there
-  int bits;                // of one element; 0 for strings
-  int dlpack;              // DLDataTypeCode, or -1
+  const char* name;      // in "tensor(float)"
+  int onnx;              // TensorProto.DataType: what Python users see; the ABI's own numbers differ above 23
+  int numpy;             // NPY_*, or -1: ml_dtypes
+  const char* ml_dtype;  // its name there
+  int bits;              // of one element; 0 for strings
+  int dlpack;            // DLDataTypeCode, or -1
 };
 
 // Never null; an unknown type gives the row of UNDEFINED.
@@ -40,7 +40,9 @@ ElementType element_type_from(nanobind::handle object);
 inline bool is_packed(const ElementRow& row) { return row.bits > 0 && row.bits < 8; }
 
 // Bytes of `count` elements as the engine stores them.
-inline size_t storage_size(const ElementRow& row, size_t count) { return (count * static_cast<size_t>(row.bits) + 7) / 8; }
+inline size_t storage_size(const ElementRow& row, size_t count) {
+  return (count * static_cast<size_t>(row.bits) + 7) / 8;
+}
 
 // Between one element a byte and several; `bits` is 2 or 4. The first element takes the low bits.
 void pack_elements(const uint8_t* from, size_t count, int bits, uint8_t* to);

@@ -32,9 +32,9 @@ void load(const std::string& path) {
   std::string_view version = base->GetVersionString();
   unsigned minor = 0;
   if (sscanf(version.data(), "%*u.%u", &minor) != 1 || minor < kOldestApi || !(table = base->GetApi(minor))) {
-    throw nb::import_error((path + " is version " + std::string(version) + "; 1." + std::to_string(kOldestApi) +
-                            " or newer is needed")
-                               .c_str());
+    throw nb::import_error(
+        (path + " is version " + std::string(version) + "; 1." + std::to_string(kOldestApi) + " or newer is needed")
+            .c_str());
   }
   g_handle = handle;
   g_path = path;
@@ -46,7 +46,8 @@ const std::string& library_path() { return g_path; }
 void* library_symbol(const char* name) { return g_handle ? dlsym(g_handle, name) : nullptr; }
 
 void raise(OrtErrorCode code, const std::string& message) {
-  nb::object error = nb::module_::import_("trunnion.errors").attr("from_status")(static_cast<int>(code), to_str(message));
+  nb::object error =
+      nb::module_::import_("trunnion.errors").attr("from_status")(static_cast<int>(code), to_str(message));
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
   throw nb::python_error();
 }

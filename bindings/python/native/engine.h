@@ -42,8 +42,8 @@ template <class T, void (*Release)(T*)>
 struct Releaser {
   void operator()(T* handle) const { Release(handle); }
 };
-#define TRN_OWNER(Name, Type, Function)                        \
-  inline void release_##Name(Type* h) { ort->Function(h); }    \
+#define TRN_OWNER(Name, Type, Function)                     \
+  inline void release_##Name(Type* h) { ort->Function(h); } \
   using Name = std::unique_ptr<Type, Releaser<Type, release_##Name>>
 TRN_OWNER(ValuePtr, OrtValue, ReleaseValue);
 TRN_OWNER(TypeInfoPtr, OrtTypeInfo, ReleaseTypeInfo);

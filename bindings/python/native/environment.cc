@@ -15,7 +15,7 @@ namespace trunnion::python {
 namespace {
 
 std::atomic<OrtEnv*> g_environment{nullptr};
-std::mutex g_making;              // held while the environment is made
+std::mutex g_making;                         // held while the environment is made
 int g_severity = ORT_LOGGING_LEVEL_WARNING;  // the rest: under the GIL, read when the environment is made
 bool g_global_pools = false;
 int g_intra_threads = 0, g_inter_threads = 0;
@@ -164,9 +164,8 @@ void add_environment(nb::module_& m) {
   m.def("register_provider_library", [](const std::string& name, const std::string& path) {
     check(ort->RegisterExecutionProviderLibrary(environment(), name.c_str(), path.c_str()));
   });
-  m.def("unregister_provider_library", [](const std::string& name) {
-    check(ort->UnregisterExecutionProviderLibrary(environment(), name.c_str()));
-  });
+  m.def("unregister_provider_library",
+        [](const std::string& name) { check(ort->UnregisterExecutionProviderLibrary(environment(), name.c_str())); });
   m.def("enable_telemetry_events", [] { check(ort->EnableTelemetryEvents(environment())); });
   m.def("disable_telemetry_events", [] { check(ort->DisableTelemetryEvents(environment())); });
   m.def("register_allocator", &register_allocator);

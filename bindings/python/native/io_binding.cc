@@ -114,24 +114,29 @@ void add_io_binding(nb::module_& m) {
            [](Binding& self, const std::string& name, nb::handle_t<Value> value) { bind_output(self, value, name); })
       .def("_bind_output_to_device", &bind_output_to_device)
       .def("_get_outputs", &get_outputs)
-      .def("_run", [](const Binding& self, nb::handle session, nb::handle options) { run_with(session, self, options); },
-           nb::arg("session"), nb::arg("run_options").none())
-      .def("synchronize_inputs", [](const Binding& self) { synchronize(self, ort->SynchronizeBoundInputs); },
-           "Waits until the bound inputs are on their devices.")
-      .def("synchronize_outputs", [](const Binding& self) { synchronize(self, ort->SynchronizeBoundOutputs); },
-           "Waits until the bound outputs can be read.")
-      .def("clear_binding_inputs",
-           [](Binding& self) {
-             ort->ClearBoundInputs(self.handle.get());
-             self.inputs.clear();
-           },
-           "Forgets all bound inputs.")
-      .def("clear_binding_outputs",
-           [](Binding& self) {
-             ort->ClearBoundOutputs(self.handle.get());
-             self.outputs.clear();
-           },
-           "Forgets all bound outputs.");
+      .def(
+          "_run", [](const Binding& self, nb::handle session, nb::handle options) { run_with(session, self, options); },
+          nb::arg("session"), nb::arg("run_options").none())
+      .def(
+          "synchronize_inputs", [](const Binding& self) { synchronize(self, ort->SynchronizeBoundInputs); },
+          "Waits until the bound inputs are on their devices.")
+      .def(
+          "synchronize_outputs", [](const Binding& self) { synchronize(self, ort->SynchronizeBoundOutputs); },
+          "Waits until the bound outputs can be read.")
+      .def(
+          "clear_binding_inputs",
+          [](Binding& self) {
+            ort->ClearBoundInputs(self.handle.get());
+            self.inputs.clear();
+          },
+          "Forgets all bound inputs.")
+      .def(
+          "clear_binding_outputs",
+          [](Binding& self) {
+            ort->ClearBoundOutputs(self.handle.get());
+            self.outputs.clear();
+          },
+          "Forgets all bound outputs.");
 }
 
 }  // namespace trunnion::python

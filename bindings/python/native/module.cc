@@ -1,8 +1,7 @@
 // trunnion._native: the engine's C ABI for Python. What users see is made of it in trunnion/*.py.
 #define TRN_IMPORT_NUMPY
-#include "numpy_api.h"
-
 #include "engine.h"
+#include "numpy_api.h"
 
 namespace {
 int import_numpy() {

@@ -1,5 +1,5 @@
-// SessionOptions and RunOptions: thin methods over the ABI's setters. Defaults, names and getters of session options are
-// Python's (trunnion/_options.py), because the ABI has no getters for them.
+// SessionOptions and RunOptions: thin methods over the ABI's setters. Defaults, names and getters of session options
+// are Python's (trunnion/_options.py), because the ABI has no getters for them.
 #include "options.h"
 
 #include <nanobind/stl/string.h>
@@ -152,7 +152,8 @@ nb::object get_run_entry(const RunOptions& self, const std::string& key) {
 void add_session_options(nb::module_& m) {
   nb::class_<Options>(m, "Options")
       .def("clone", &clone)
-      .def("set_graph_optimization_level", setter<GraphOptimizationLevel, int>(&OrtApi::SetSessionGraphOptimizationLevel))
+      .def("set_graph_optimization_level",
+           setter<GraphOptimizationLevel, int>(&OrtApi::SetSessionGraphOptimizationLevel))
       .def("set_execution_mode", setter<ExecutionMode, int>(&OrtApi::SetSessionExecutionMode))
       .def("set_intra_op_num_threads", setter(&OrtApi::SetIntraOpNumThreads))
       .def("set_inter_op_num_threads", setter(&OrtApi::SetInterOpNumThreads))
@@ -168,7 +169,8 @@ void add_session_options(nb::module_& m) {
       .def("set_profiling", &set_profiling)
       .def("set_enable_mem_pattern", &set_memory_pattern)
       .def("set_enable_cpu_mem_arena", &set_cpu_arena)
-      .def("disable_per_session_threads", [](Options& self) { check(ort->DisablePerSessionThreads(self.handle.get())); })
+      .def("disable_per_session_threads",
+           [](Options& self) { check(ort->DisablePerSessionThreads(self.handle.get())); })
       .def("add_config_entry",
            [](Options& self, const std::string& key, const std::string& value) {
              check(ort->AddSessionConfigEntry(self.handle.get(), key.c_str(), value.c_str()));
@@ -193,30 +195,31 @@ void add_run_options(nb::module_& m) {
   nb::class_<RunOptions>(m, "RunOptions", nb::is_weak_referenceable(),
                          "Settings of one or several runs; may be shared by threads.")
       .def("__init__", [](RunOptions* self) { new (self) RunOptions(make_run_options()); })
-      .def_prop_rw("log_severity_level", &get_severity,
-                   [](RunOptions& self, int level) {
-                     check(ort->RunOptionsSetRunLogSeverityLevel(self.handle.get(), level));
-                   },
-                   "0 verbose, 1 info, 2 warning, 3 error, 4 fatal; -1 (default): the session's.")
-      .def_prop_rw("log_verbosity_level", &get_verbosity,
-                   [](RunOptions& self, int level) {
-                     check(ort->RunOptionsSetRunLogVerbosityLevel(self.handle.get(), level));
-                   },
-                   "Verbosity of verbose lines; default 0.")
-      .def_prop_rw("logid", &get_tag,
-                   [](RunOptions& self, const std::string& tag) {
-                     check(ort->RunOptionsSetRunTag(self.handle.get(), tag.c_str()));
-                   },
-                   "Tag of the log lines of these runs; default ''.")
-      .def_prop_rw("terminate", [](const RunOptions& self) { return self.terminate; }, &set_terminate,
-                   "Set to True, from any thread, to stop the runs that use these options: they raise Fail.")
+      .def_prop_rw(
+          "log_severity_level", &get_severity,
+          [](RunOptions& self, int level) { check(ort->RunOptionsSetRunLogSeverityLevel(self.handle.get(), level)); },
+          "0 verbose, 1 info, 2 warning, 3 error, 4 fatal; -1 (default): the session's.")
+      .def_prop_rw(
+          "log_verbosity_level", &get_verbosity,
+          [](RunOptions& self, int level) { check(ort->RunOptionsSetRunLogVerbosityLevel(self.handle.get(), level)); },
+          "Verbosity of verbose lines; default 0.")
+      .def_prop_rw(
+          "logid", &get_tag,
+          [](RunOptions& self, const std::string& tag) {
+            check(ort->RunOptionsSetRunTag(self.handle.get(), tag.c_str()));
+          },
+          "Tag of the log lines of these runs; default ''.")
+      .def_prop_rw(
+          "terminate", [](const RunOptions& self) { return self.terminate; }, &set_terminate,
+          "Set to True, from any thread, to stop the runs that use these options: they raise Fail.")
       .def_rw("only_execute_path_to_fetches", &RunOptions::only_execute_path_to_fetches,
               "Accepted for compatibility; results do not depend on it.")
-      .def("add_run_config_entry",
-           [](RunOptions& self, const std::string& key, const std::string& value) {
-             check(ort->AddRunConfigEntry(self.handle.get(), key.c_str(), value.c_str()));
-           },
-           nb::arg("key"), nb::arg("value"), "Sets one configuration entry.")
+      .def(
+          "add_run_config_entry",
+          [](RunOptions& self, const std::string& key, const std::string& value) {
+            check(ort->AddRunConfigEntry(self.handle.get(), key.c_str(), value.c_str()));
+          },
+          nb::arg("key"), nb::arg("value"), "Sets one configuration entry.")
       .def("get_run_config_entry", &get_run_entry, nb::arg("key"),
            "The entry's value; RuntimeError when it was not set.");
 }

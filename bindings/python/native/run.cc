@@ -36,8 +36,8 @@ struct Feeds {
   explicit Feeds(size_t capacity) : names(capacity), values(capacity), made(capacity) {}
   Row<const char*> names;
   Row<const OrtValue*> values;
-  Row<ValuePtr> made;             // those that were made for this run
-  std::vector<nb::object> keep;   // what the values borrow, and the user's objects
+  Row<ValuePtr> made;            // those that were made for this run
+  std::vector<nb::object> keep;  // what the values borrow, and the user's objects
   size_t count = 0;
 };
 
@@ -53,7 +53,8 @@ const char* name_text(nb::handle name, std::vector<nb::object>& keep) {
 [[noreturn]] void raise_missing(const LoadedModel& model, nb::handle feed) {
   nb::list missing;
   for (const Port& port : model.inputs) {
-    if (port.type.kind != ONNX_TYPE_OPTIONAL && !PyMapping_HasKey(feed.ptr(), port.name.ptr())) missing.append(port.name);
+    if (port.type.kind != ONNX_TYPE_OPTIONAL && !PyMapping_HasKey(feed.ptr(), port.name.ptr()))
+      missing.append(port.name);
   }
   const nb::object names = steal(PyMapping_Keys(feed.ptr()));
   PyErr_Format(PyExc_ValueError, "Required inputs (%R) are missing from input feed (%R).", missing.ptr(), names.ptr());
@@ -75,6 +76,8 @@ bool add_feed(const LoadedModel& model, nb::handle name, nb::handle given, bool 
     throw nb::type_error("run_with_ort_values takes OrtValues");
   } else if (port && port->type.kind == ONNX_TYPE_OPTIONAL && given.is_none()) {
     return required;  // an optional input without a value is one that is not fed
+  } else if (given.is_none()) {
+    throw nb::value_error(("Input '" + utf8(name) + "' is None; a value is needed").c_str());
   } else {
     static const TypeNode unknown;  // of an input that the engine will refuse by name
     feeds.made[i] = value_from_python(given, port ? port->type : unknown, feeds.keep);
@@ -186,7 +189,8 @@ nb::object run(const Session& self, nb::handle output_names, nb::handle input_fe
   });
 }
 
-nb::object run_with_values(const Session& self, nb::handle output_names, nb::handle input_feed, nb::handle run_options) {
+nb::object run_with_values(const Session& self, nb::handle output_names, nb::handle input_feed,
+                           nb::handle run_options) {
   return run_model(self, output_names, input_feed, run_options, true,
                    [](ValuePtr value) { return wrap_value(std::move(value)); });
 }
@@ -246,15 +250,16 @@ constexpr char kRunDoc[] =
     "run_options: RunOptions of this run.\n\n"
     "Tensors come as numpy arrays that own the engine's memory (strings as arrays of objects), sequences as lists,\n"
     "maps as dicts. The GIL is released while the model runs; any number of threads may run one session.\n\n"
-    "Raises ValueError when an input is missing, and the classes of trunnion.errors: InvalidArgument for unknown names,\n"
+    "Raises ValueError when an input is missing, and the classes of trunnion.errors: InvalidArgument for unknown "
+    "names,\n"
     "wrong types or shapes, Fail when run_options.terminate was set.";
 
 }  // namespace
 
 void add_runs(nb::class_<Session>& session) {
   session
-      .def("run", &run, nb::arg("output_names").none(), nb::arg("input_feed"), nb::arg("run_options").none() = nb::none(),
-           kRunDoc)
+      .def("run", &run, nb::arg("output_names").none(), nb::arg("input_feed"),
+           nb::arg("run_options").none() = nb::none(), kRunDoc)
       .def("_run_values", &run_with_values, nb::arg("output_names").none(), nb::arg("input_feed"),
            nb::arg("run_options").none())
       .def("_run_into", &run_into, nb::arg("run_options").none(), nb::arg("feed_names"), nb::arg("feeds"),

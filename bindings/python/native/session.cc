@@ -35,13 +35,12 @@ std::vector<Port> read_ports(const OrtSession* session, CountOf count_of, NameOf
 
 void read_interface(LoadedModel& model) {
   const OrtSession* session = model.handle;
-  model.inputs =
-      read_ports(session, ort->SessionGetInputCount, ort->SessionGetInputName, ort->SessionGetInputTypeInfo);
+  model.inputs = read_ports(session, ort->SessionGetInputCount, ort->SessionGetInputName, ort->SessionGetInputTypeInfo);
   model.outputs =
       read_ports(session, ort->SessionGetOutputCount, ort->SessionGetOutputName, ort->SessionGetOutputTypeInfo);
-  model.initializers = read_ports(session, ort->SessionGetOverridableInitializerCount,
-                                  ort->SessionGetOverridableInitializerName,
-                                  ort->SessionGetOverridableInitializerTypeInfo);
+  model.initializers =
+      read_ports(session, ort->SessionGetOverridableInitializerCount, ort->SessionGetOverridableInitializerName,
+                 ort->SessionGetOverridableInitializerTypeInfo);
   for (const Port& port : model.outputs) model.output_names.push_back(port.text.c_str());
   size_t index = 0;
   for (const auto* ports : {&model.inputs, &model.initializers}) {
@@ -76,8 +75,8 @@ void open_bytes(Session& self, const Options& options, nb::handle buffer) {
   OrtStatus* status = nullptr;
   {
     const nb::gil_scoped_release unlocked;
-    status = ort->CreateSessionFromArray(env, view.buf, static_cast<size_t>(view.len), options.handle.get(),
-                                         &model->handle);
+    status =
+        ort->CreateSessionFromArray(env, view.buf, static_cast<size_t>(view.len), options.handle.get(), &model->handle);
   }
   PyBuffer_Release(&view);
   open(self, options, std::move(model), status);
@@ -92,7 +91,8 @@ nb::list describe(const std::vector<Port>& ports) {
   return result;
 }
 
-nb::object text_of(const OrtModelMetadata* metadata, OrtStatus* (*get)(const OrtModelMetadata*, OrtAllocator*, char**)) {
+nb::object text_of(const OrtModelMetadata* metadata,
+                   OrtStatus* (*get)(const OrtModelMetadata*, OrtAllocator*, char**)) {
   char* text = nullptr;
   check(get(metadata, cpu_allocator(), &text));
   return to_str(take_string(text));
@@ -230,9 +230,8 @@ void add_session(nb::module_& m) {
       .def("_set_dynamic_options", &set_dynamic_options)
       .def("_memory_infos", &memory_infos)
       .def("_input_devices", &input_devices)
-      .def("_release_captured_graph", [](const Session& self, int id) {
-        check(ort->SessionReleaseCapturedGraph(self.loaded().handle, id));
-      });
+      .def("_release_captured_graph",
+           [](const Session& self, int id) { check(ort->SessionReleaseCapturedGraph(self.loaded().handle, id)); });
   add_runs(session);
 }
 

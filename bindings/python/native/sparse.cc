@@ -58,7 +58,8 @@ nb::object from_blocks(const Dims& shape, nb::handle values_in, nb::handle indic
   const Part values(values_in, kAsGiven), indices(indices_in, kInt32);
   ValuePtr made = empty_sparse(shape, values);
   check(ort->FillSparseTensorBlockSparse(made.get(), cpu_memory(), values.dims.data(), values.dims.size(), values.data,
-                                         indices.dims.data(), indices.dims.size(), static_cast<int32_t*>(indices.data)));
+                                         indices.dims.data(), indices.dims.size(),
+                                         static_cast<int32_t*>(indices.data)));
   return wrap_sparse(std::move(made));
 }
 

@@ -56,20 +56,26 @@ TypeNode parse_type(const OrtTypeInfo* info) {
       node.inner = read_inner(inner);
       break;
     }
-    default: break;
+    default:
+      break;
   }
   return node;
 }
 
 std::string type_text(const TypeNode& type) {
   switch (type.kind) {
-    case ONNX_TYPE_TENSOR: return "tensor(" + std::string(element_row(type.element).name) + ")";
-    case ONNX_TYPE_SPARSETENSOR: return "sparse_tensor(" + std::string(element_row(type.element).name) + ")";
-    case ONNX_TYPE_SEQUENCE: return "seq(" + type_text(*type.inner) + ")";
+    case ONNX_TYPE_TENSOR:
+      return "tensor(" + std::string(element_row(type.element).name) + ")";
+    case ONNX_TYPE_SPARSETENSOR:
+      return "sparse_tensor(" + std::string(element_row(type.element).name) + ")";
+    case ONNX_TYPE_SEQUENCE:
+      return "seq(" + type_text(*type.inner) + ")";
     case ONNX_TYPE_MAP:
       return "map(" + std::string(element_row(type.element).name) + "," + type_text(*type.inner) + ")";
-    case ONNX_TYPE_OPTIONAL: return "optional(" + type_text(*type.inner) + ")";
-    default: return "unknown";
+    case ONNX_TYPE_OPTIONAL:
+      return "optional(" + type_text(*type.inner) + ")";
+    default:
+      return "unknown";
   }
 }
 

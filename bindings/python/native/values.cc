@@ -19,31 +19,37 @@ nb::object wrap_as(PyObject* type, std::shared_ptr<OrtValue> handle, nb::object 
   return object;
 }
 
-// numpy.asarray of an object that speaks DLPack (a framework's tensor), else null.
-nb::object array_through_dlpack(nb::handle object) {
-  if (!PyObject_HasAttrString(object.ptr(), "__dlpack__")) return {};
-  return nb::module_::import_("numpy").attr("from_dlpack")(object);
-}
+bool has(nb::handle object, const char* name) { return PyObject_HasAttrString(object.ptr(), name); }
 
+// What has a dtype of its own keeps it; lists and numbers take `type`.
 nb::object array_of(nb::handle object, ElementType type) {
   if (PyArray_Check(object.ptr())) return nb::borrow(object);
-  nb::object array = array_through_dlpack(object);
-  return array.is_valid() ? array : as_array(object, type);
+  return as_array(object, has(object, "__array__") ? ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED : type);
+}
+
+ValuePtr tensor_from_python(nb::handle object, ElementType type, nb::object& owner) {
+  if (!PyArray_Check(object.ptr()) && has(object, "__dlpack__")) {
+    if (ValuePtr value = tensor_from_dlpack(object, owner)) return value;
+    const nb::object array = nb::module_::import_("numpy").attr("from_dlpack")(object);
+    return tensor_from_array(reinterpret_cast<PyArrayObject*>(array.ptr()), owner);
+  }
+  const nb::object array = array_of(object, type);
+  return tensor_from_array(reinterpret_cast<PyArrayObject*>(array.ptr()), owner);
 }
 
 ValuePtr tensor_from_python(nb::handle object, ElementType type, std::vector<nb::object>& keep) {
-  const nb::object array = array_of(object, type);
   nb::object owner;
-  ValuePtr value = tensor_from_array(reinterpret_cast<PyArrayObject*>(array.ptr()), owner);
+  ValuePtr value = tensor_from_python(object, type, owner);
   if (owner.is_valid()) keep.push_back(std::move(owner));
   return value;
 }
 
 ValuePtr combine(const std::vector<ValuePtr>& parts, ONNXType kind) {
   std::vector<const OrtValue*> handles;
+  handles.reserve(parts.size() + 1);  // so that data() is an address even when there are none
   for (const ValuePtr& part : parts) handles.push_back(part.get());
   OrtValue* value = nullptr;
-  check(ort->CreateValue(handles.data(), handles.size(), kind, &value));
+  check(ort->CreateValue(handles.data(), parts.size(), kind, &value));
   return ValuePtr(value);
 }
 
@@ -120,9 +126,15 @@ void require_tensor(const OrtValue* value) {
 
 nb::object from_array(nb::handle object) {
   nb::object owner;
-  const nb::object array = array_of(object, ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED);
-  ValuePtr value = tensor_from_array(reinterpret_cast<PyArrayObject*>(array.ptr()), owner);
+  ValuePtr value = tensor_from_python(object, ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED, owner);
   return wrap_value(std::move(value), std::move(owner));
+}
+
+// None when the tensor's strides forbid sharing its memory.
+nb::object from_dlpack(nb::handle object) {
+  nb::object owner;
+  ValuePtr value = tensor_from_dlpack(object, owner);
+  return value ? wrap_value(std::move(value), std::move(owner)) : nb::none();
 }
 
 nb::object from_array_as(nb::handle object, int onnx_type) {
@@ -215,20 +227,26 @@ std::string data_type(const Value& self) { return type_text(type_of(self)); }
 int element_type(const Value& self) {
   TypeNode type = type_of(self);
   const TypeNode* node = &type;
-  while (node->kind != ONNX_TYPE_TENSOR && node->kind != ONNX_TYPE_SPARSETENSOR && node->inner) node = node->inner.get();
+  while (node->kind != ONNX_TYPE_TENSOR && node->kind != ONNX_TYPE_SPARSETENSOR && node->inner)
+    node = node->inner.get();
   return element_row(node->element).onnx;
 }
 
 std::string device_name(const Value& self) {
+  if (kind_of(self.handle.get()) == ONNX_TYPE_SPARSETENSOR) return "cpu";  // made here, in CPU memory
   const OrtMemoryInfo* memory = nullptr;
   check(ort->GetTensorMemoryInfo(self.handle.get(), &memory));
   OrtMemoryInfoDeviceType type = OrtMemoryInfoDeviceType_CPU;
   ort->MemoryInfoGetDeviceType(memory, &type);
   switch (type) {
-    case OrtMemoryInfoDeviceType_GPU: return ort->MemoryInfoGetVendorId(memory) == 0x10DE ? "cuda" : "gpu";
-    case OrtMemoryInfoDeviceType_NPU: return "npu";
-    case OrtMemoryInfoDeviceType_FPGA: return "fpga";
-    default: return "cpu";
+    case OrtMemoryInfoDeviceType_GPU:
+      return ort->MemoryInfoGetVendorId(memory) == 0x10DE ? "cuda" : "gpu";
+    case OrtMemoryInfoDeviceType_NPU:
+      return "npu";
+    case OrtMemoryInfoDeviceType_FPGA:
+      return "fpga";
+    default:
+      return "cpu";
   }
 }
 
@@ -285,21 +303,22 @@ nb::object wrap_sparse(std::shared_ptr<OrtValue> handle, nb::object owner) {
   return wrap_as(g_sparse_class, std::move(handle), std::move(owner));
 }
 
-Value* as_value(nb::handle object) {
-  return nb::isinstance<Value>(object) ? nb::inst_ptr<Value>(object) : nullptr;
-}
+Value* as_value(nb::handle object) { return nb::isinstance<Value>(object) ? nb::inst_ptr<Value>(object) : nullptr; }
 
 ValuePtr value_from_python(nb::handle object, const TypeNode& expected, std::vector<nb::object>& keep) {
   if (PyArray_Check(object.ptr())) return tensor_from_python(object, ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED, keep);
   switch (expected.kind) {
-    case ONNX_TYPE_SEQUENCE: return sequence_from_python(object, expected, keep);
+    case ONNX_TYPE_SEQUENCE:
+      return sequence_from_python(object, expected, keep);
     case ONNX_TYPE_MAP:
-      if (PyDict_Check(object.ptr()) || PyObject_HasAttrString(object.ptr(), "items")) {
+      if (PyDict_Check(object.ptr()) || has(object, "items")) {
         return map_from_python(object, expected, keep);
       }
       throw nb::type_error("an input of map type takes a dict");
-    case ONNX_TYPE_OPTIONAL: return object.is_none() ? ValuePtr() : value_from_python(object, *expected.inner, keep);
-    default: break;
+    case ONNX_TYPE_OPTIONAL:
+      return object.is_none() ? ValuePtr() : value_from_python(object, *expected.inner, keep);
+    default:
+      break;
   }
   if (object.is_none()) throw nb::value_error("None is given where a tensor is needed");
   return tensor_from_python(object, expected.element, keep);
@@ -308,15 +327,19 @@ ValuePtr value_from_python(nb::handle object, const TypeNode& expected, std::vec
 nb::object python_from_value(ValuePtr value) {
   if (!value || !has_value(value.get())) return nb::none();
   switch (kind_of(value.get())) {
-    case ONNX_TYPE_TENSOR: return array_from_tensor(std::move(value));
-    case ONNX_TYPE_SPARSETENSOR: return wrap_sparse(std::move(value));
-    case ONNX_TYPE_MAP: return dict_from_map(value.get());
+    case ONNX_TYPE_TENSOR:
+      return array_from_tensor(std::move(value));
+    case ONNX_TYPE_SPARSETENSOR:
+      return wrap_sparse(std::move(value));
+    case ONNX_TYPE_MAP:
+      return dict_from_map(value.get());
     case ONNX_TYPE_SEQUENCE: {
       nb::list result;
       for (ValuePtr& element : elements_of(value.get())) result.append(python_from_value(std::move(element)));
       return result;
     }
-    default: return wrap_value(std::move(value));
+    default:
+      return wrap_value(std::move(value));
   }
 }
 
@@ -346,10 +369,9 @@ void add_values(nb::module_& m) {
   m.def("value_from_shape", &from_shape);
   m.def("value_from_memory", &from_memory);
   m.def("value_from_list", &from_list);
-  m.def("value_from_dlpack", &value_from_dlpack);
-  m.def("dtype_of", [](int onnx_type) {
-    return nb::borrow(reinterpret_cast<PyObject*>(borrow_dtype(from_onnx_code(onnx_type))));
-  });
+  m.def("value_from_dlpack", &from_dlpack);
+  m.def("dtype_of",
+        [](int onnx_type) { return nb::borrow(reinterpret_cast<PyObject*>(borrow_dtype(from_onnx_code(onnx_type)))); });
   m.def("onnx_type_of", [](nb::handle dtype) { return element_row(element_type_from(dtype)).onnx; });
 }
 

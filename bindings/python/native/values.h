@@ -23,11 +23,13 @@ Value* as_value(nb::handle object);
 // for None, which only an optional input accepts.
 ValuePtr value_from_python(nb::handle object, const TypeNode& expected, std::vector<nb::object>& keep);
 
-// Arrays for tensors, SparseTensor for sparse ones, list for a sequence, dict for a map, None for an optional without value; no copy for tensors.
+// Arrays for tensors, SparseTensor for sparse ones, list for a sequence, dict for a map, None for an optional without
+// value; no copy for tensors.
 nb::object python_from_value(ValuePtr value);
 
-// From dlpack.cc. Contiguous CPU tensors share their memory; None when the strides forbid that.
-nb::object value_from_dlpack(nb::handle object);
+// From dlpack.cc. A tensor over the memory of a DLPack capsule or of an object with __dlpack__; `owner` keeps it alive.
+// Null when the strides forbid sharing; BufferError for a tensor that is not on the CPU.
+ValuePtr tensor_from_dlpack(nb::handle object, nb::object& owner);
 nb::object value_to_dlpack(nb::handle self, bool versioned);
 
 }  // namespace trunnion::python

@@ -149,7 +149,7 @@ TABLE_FN(OrtModelEditorApi, CreateSessionFromModel,
   TRN_REQUIRE(env, model, out);
   if (!model->graph) return invalid_argument("CreateSessionFromModel: the model has no graph");
   TRN_ASSIGN(const auto bytes, model_bytes(*model));
-  return OrtApi_CreateSessionFromArray(env, bytes.data(), bytes.size(), options, out);
+  return create_session(*env, {{}, bytes, nullptr}, options, out);
 }
 
 TABLE_FN(OrtModelEditorApi, SessionGetOpsetForDomain, (const OrtSession* session, const char* domain, int* opset)) {

@@ -31,15 +31,24 @@ Status copy_array(const std::vector<T>& from, void* data, size_t len, size_t* ou
 
 OrtOpAttrType ort_attr_type(const Attr& attr) {
   switch (attr.type()) {
-    case ir::AttrType::f: return ORT_OP_ATTR_FLOAT;
-    case ir::AttrType::i: return ORT_OP_ATTR_INT;
-    case ir::AttrType::s: return ORT_OP_ATTR_STRING;
-    case ir::AttrType::tensor: return ORT_OP_ATTR_TENSOR;
-    case ir::AttrType::graph: return ORT_OP_ATTR_GRAPH;
-    case ir::AttrType::floats: return ORT_OP_ATTR_FLOATS;
-    case ir::AttrType::ints: return ORT_OP_ATTR_INTS;
-    case ir::AttrType::strings: return ORT_OP_ATTR_STRINGS;
-    default: return ORT_OP_ATTR_UNDEFINED;
+    case ir::AttrType::f:
+      return ORT_OP_ATTR_FLOAT;
+    case ir::AttrType::i:
+      return ORT_OP_ATTR_INT;
+    case ir::AttrType::s:
+      return ORT_OP_ATTR_STRING;
+    case ir::AttrType::t:
+      return ORT_OP_ATTR_TENSOR;
+    case ir::AttrType::g:
+      return ORT_OP_ATTR_GRAPH;
+    case ir::AttrType::floats:
+      return ORT_OP_ATTR_FLOATS;
+    case ir::AttrType::ints:
+      return ORT_OP_ATTR_INTS;
+    case ir::AttrType::strings:
+      return ORT_OP_ATTR_STRINGS;
+    default:
+      return ORT_OP_ATTR_UNDEFINED;
   }
 }
 
@@ -55,9 +64,15 @@ ORT_FN(CreateOpAttr, (const char* name, const void* data, int len, OrtOpAttrType
   const bool single = type == ORT_OP_ATTR_INT || type == ORT_OP_ATTR_FLOAT;
   if (single && n != 1) return invalid_argument("attribute '{}' is one number, not {}", name, n);
   switch (type) {
-    case ORT_OP_ATTR_INT: attr->attr.data = *static_cast<const int64_t*>(data); break;
-    case ORT_OP_ATTR_FLOAT: attr->attr.data = *static_cast<const float*>(data); break;
-    case ORT_OP_ATTR_STRING: attr->attr.data = std::string(static_cast<const char*>(data), n); break;
+    case ORT_OP_ATTR_INT:
+      attr->attr.data = *static_cast<const int64_t*>(data);
+      break;
+    case ORT_OP_ATTR_FLOAT:
+      attr->attr.data = *static_cast<const float*>(data);
+      break;
+    case ORT_OP_ATTR_STRING:
+      attr->attr.data = std::string(static_cast<const char*>(data), n);
+      break;
     case ORT_OP_ATTR_INTS: {
       const auto values = array<int64_t>(data, n);
       attr->attr.data = Attr::Ints(values.begin(), values.end());
@@ -74,7 +89,8 @@ ORT_FN(CreateOpAttr, (const char* name, const void* data, int len, OrtOpAttrType
       attr->attr.data = std::move(strings);
       break;
     }
-    default: return error(Code::fail, "an attribute of type {} cannot be made", static_cast<int>(type));
+    default:
+      return error(Code::fail, "an attribute of type {} cannot be made", static_cast<int>(type));
   }
   *op_attr = attr.release();
   return {};
@@ -89,17 +105,23 @@ ORT_FN(ReadOpAttr, (const OrtOpAttr* op_attr, OrtOpAttrType type, void* data, si
     return invalid_argument("attribute '{}' is of type {}, not {}", a.name, static_cast<int>(ort_attr_type(a)),
                             static_cast<int>(type));
   switch (type) {
-    case ORT_OP_ATTR_INT: return copy_out(a.get<int64_t>(), sizeof(int64_t), data, len, out);
-    case ORT_OP_ATTR_FLOAT: return copy_out(a.get<float>(), sizeof(float), data, len, out);
-    case ORT_OP_ATTR_STRING: return copy_out(a.get<std::string>()->data(), a.get<std::string>()->size(), data, len, out);
-    case ORT_OP_ATTR_INTS: return copy_array(*a.get<Attr::Ints>(), data, len, out);
-    case ORT_OP_ATTR_FLOATS: return copy_array(*a.get<Attr::Floats>(), data, len, out);
+    case ORT_OP_ATTR_INT:
+      return copy_out(a.get<int64_t>(), sizeof(int64_t), data, len, out);
+    case ORT_OP_ATTR_FLOAT:
+      return copy_out(a.get<float>(), sizeof(float), data, len, out);
+    case ORT_OP_ATTR_STRING:
+      return copy_out(a.get<std::string>()->data(), a.get<std::string>()->size(), data, len, out);
+    case ORT_OP_ATTR_INTS:
+      return copy_array(*a.get<Attr::Ints>(), data, len, out);
+    case ORT_OP_ATTR_FLOATS:
+      return copy_array(*a.get<Attr::Floats>(), data, len, out);
     case ORT_OP_ATTR_STRINGS: {  // one after the other, each with its zero
       std::string all;
       for (const auto& s : *a.get<Attr::Strings>()) all.append(s.c_str(), s.size() + 1);
       return copy_out(all.data(), all.size(), data, len, out);
     }
-    default: return not_implemented("attributes of type {} cannot be read this way", static_cast<int>(type));
+    default:
+      return not_implemented("attributes of type {} cannot be read this way", static_cast<int>(type));
   }
 }
 

@@ -3,9 +3,9 @@
 #include "abi/slots.h"
 
 namespace trunnion::abi {
-namespace {
 
-Status create(const OrtEnv& env, session::ModelSource source, const OrtSessionOptions* options, OrtSession** out) {
+Status create_session(const OrtEnv& env, session::ModelSource source, const OrtSessionOptions* options,
+                      OrtSession** out) {
   auto session = std::make_unique<OrtSession>();
   session->process = env.process;
   TRN_ASSIGN(session->session, session::Session::load({env.log.logger, env.pool}, std::move(source),
@@ -13,6 +13,8 @@ Status create(const OrtEnv& env, session::ModelSource source, const OrtSessionOp
   *out = session.release();
   return {};
 }
+
+namespace {
 
 std::span<const std::byte> bytes_of(const void* data, size_t size) {
   return {static_cast<const std::byte*>(data), size};
@@ -58,13 +60,13 @@ ORT_FN(CreateSession,
        (const OrtEnv* env, const ORTCHAR_T* model_path, const OrtSessionOptions* options, OrtSession** out)) {
   TRN_REQUIRE(env, model_path, out);
   if (!*model_path) return error(Code::no_such_file, "the path of the model is empty");
-  return create(*env, {model_path, {}, nullptr}, options, out);
+  return create_session(*env, {model_path, {}, nullptr}, options, out);
 }
 
 ORT_FN(CreateSessionFromArray, (const OrtEnv* env, const void* model_data, size_t model_data_length,
                                 const OrtSessionOptions* options, OrtSession** out)) {
   TRN_REQUIRE(env, model_data, out);
-  return create(*env, {{}, bytes_of(model_data, model_data_length), nullptr}, options, out);
+  return create_session(*env, {{}, bytes_of(model_data, model_data_length), nullptr}, options, out);
 }
 
 ORT_FN(CreateSessionWithPrepackedWeightsContainer,
@@ -81,7 +83,11 @@ ORT_FN(CreateSessionFromArrayWithPrepackedWeightsContainer,
   return OrtApi_CreateSessionFromArray(env, model_data, model_data_length, options, out);
 }
 
-ORT_FN_AS(void, ReleaseSession, (OrtSession * session)) { delete session; }
+ORT_FN_AS(void, ReleaseSession, (OrtSession * session)) {
+  // A profile that nobody ended is written now. A failure (it was ended) has no one to be told.
+  if (session && session->session->options().profiling) static_cast<void>(session->session->end_profiling());
+  delete session;
+}
 
 ORT_FN(SessionGetInputCount, (const OrtSession* session, size_t* out)) {
   TRN_REQUIRE(session);

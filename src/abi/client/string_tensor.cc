@@ -7,10 +7,13 @@
 namespace trunnion::abi {
 namespace {
 
+// Of a sparse tensor: its values.
 Result<std::span<std::string>> strings_of(const OrtValue* value) {
-  if (!value->value.is_tensor() || value->value.tensor().dtype() != DType::string)
-    return error(Code::fail, "the value is not a tensor of strings");
-  return value->value.tensor().span<std::string>();
+  const Tensor* tensor = value->value.is_tensor()                            ? &value->value.tensor()
+                         : value->value.kind() == Value::Kind::sparse_tensor ? &value->value.sparse().values
+                                                                             : nullptr;
+  if (!tensor || tensor->dtype() != DType::string) return error(Code::fail, "the value is not a tensor of strings");
+  return tensor->span<std::string>();
 }
 
 Result<std::string*> string_at(const OrtValue* value, size_t index) {

@@ -70,7 +70,8 @@ constexpr OpDef kDefs[] = {
     row("Div", infer_div, kNumeric, make_binary<BinaryOp::div>, 14),
     row("Mod", infer_mod, kNumeric, make_mod, 28),
     row("BitShift", infer_shift, kIntegers, make_shift, 28),
-    row("PRelu", infer_prelu, kFloats | DType::i32 | DType::i64 | DType::u32 | DType::u64, make_binary<BinaryOp::prelu>, 16),
+    row("PRelu", infer_prelu, kFloats | DType::i32 | DType::i64 | DType::u32 | DType::u64, make_binary<BinaryOp::prelu>,
+        16),
 };
 
 }  // namespace

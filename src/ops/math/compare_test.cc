@@ -15,16 +15,23 @@ TEST(Compare, Floats) {
 }
 
 TEST(Compare, OtherTypes) {
-  EXPECT_EQ(values<bool>(output({.op = "Greater", .inputs = {tensor<uint64_t>({2}, {UINT64_MAX, 0}), tensor<uint64_t>({}, {1})}})), (Bools{true, false}));
-  EXPECT_EQ(values<bool>(output({.op = "Equal", .inputs = {tensor<bool>({2}, {true, false}), tensor<bool>({2}, {true, true})}})), (Bools{true, false}));
-  EXPECT_EQ(values<bool>(output({.op = "Less", .inputs = {half({2}, {1, 3}), half({2}, {2, 2})}})), (Bools{true, false}));
+  EXPECT_EQ(values<bool>(output(
+                {.op = "Greater", .inputs = {tensor<uint64_t>({2}, {UINT64_MAX, 0}), tensor<uint64_t>({}, {1})}})),
+            (Bools{true, false}));
+  EXPECT_EQ(values<bool>(
+                output({.op = "Equal", .inputs = {tensor<bool>({2}, {true, false}), tensor<bool>({2}, {true, true})}})),
+            (Bools{true, false}));
+  EXPECT_EQ(values<bool>(output({.op = "Less", .inputs = {half({2}, {1, 3}), half({2}, {2, 2})}})),
+            (Bools{true, false}));
   const Value y = output({.op = "Equal", .inputs = {strings({2, 1}, {"a", "b"}), strings({3}, {"a", "", "b"})}});
   EXPECT_EQ(shape(y), (Ints{2, 3}));
   EXPECT_EQ(values<bool>(y), (Bools{true, false, false, false, false, true}));
 }
 
 TEST(Compare, LegacyBroadcast) {
-  EXPECT_EQ(values<bool>(output({.op = "Less", .opset = 1, .inputs = {tensor<float>({2, 2}, {1, 2, 3, 4}), tensor<float>({2}, {2, 4})},
+  EXPECT_EQ(values<bool>(output({.op = "Less",
+                                 .opset = 1,
+                                 .inputs = {tensor<float>({2, 2}, {1, 2, 3, 4}), tensor<float>({2}, {2, 4})},
                                  .attrs = {{"broadcast", int64_t{1}}, {"axis", int64_t{0}}}})),
             (Bools{true, false, true, false}));
 }

@@ -14,7 +14,9 @@ Dim either(const Dim& a, const Dim& b) {
   if ((a.is_int() && a.value()) || (b.is_int() && b.value())) return 1;
   return a.is_int() && b.is_int() ? Dim(0) : Dim();
 }
-Dim differ(const Dim& a, const Dim& b) { return a.is_int() && b.is_int() ? Dim((a.value() != 0) != (b.value() != 0)) : Dim(); }
+Dim differ(const Dim& a, const Dim& b) {
+  return a.is_int() && b.is_int() ? Dim((a.value() != 0) != (b.value() != 0)) : Dim();
+}
 
 template <auto kContent>
 Status infer(const ir::Node& n, ir::Facts& f) {

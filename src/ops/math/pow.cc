@@ -20,9 +20,9 @@ DType common_type(DType base, DType exponent) {
 struct PowState final : KernelState {
   kernels::BroadcastPlan plan;
   kernels::BinaryFn fn = nullptr;
-  DType type = DType::undefined;                // of the computation
-  size_t at[3] = {}, end = 0;                   // converted base, exponent and result in scratch
-  kernels::ConvertFn convert[3] = {};           // null: used as it is
+  DType type = DType::undefined;       // of the computation
+  size_t at[3] = {}, end = 0;          // converted base, exponent and result in scratch
+  kernels::ConvertFn convert[3] = {};  // null: used as it is
 };
 
 int64_t integer_power(int64_t base, int64_t exponent) {
@@ -88,7 +88,8 @@ class PowKernel final : public Kernel {
  private:
   explicit PowKernel(BroadcastRule rule) : rule_(rule) {}
 
-  static void convert(KernelContext& ctx, kernels::ConvertFn fn, const void* x, DType from, void* y, DType to, int64_t n) {
+  static void convert(KernelContext& ctx, kernels::ConvertFn fn, const void* x, DType from, void* y, DType to,
+                      int64_t n) {
     ctx.parallel_for(n, 16384, [&](int64_t begin, int64_t end) {
       fn(static_cast<const std::byte*>(x) + begin * static_cast<int64_t>(size_of(from)),
          static_cast<std::byte*>(y) + begin * static_cast<int64_t>(size_of(to)), static_cast<size_t>(end - begin), {});
@@ -96,7 +97,8 @@ class PowKernel final : public Kernel {
   }
 
   // Squares and cubes, which are most of what models ask for, are products.
-  static bool small_exponent(KernelContext& ctx, const PowState& s, const void* x, const void* exponent, int64_t count, void* y) {
+  static bool small_exponent(KernelContext& ctx, const PowState& s, const void* x, const void* exponent, int64_t count,
+                             void* y) {
     if (s.type != DType::f32 || count != 1) return false;
     const float e = *static_cast<const float*>(exponent);
     if (e != 2 && e != 3) return false;

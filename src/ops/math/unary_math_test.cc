@@ -40,15 +40,20 @@ TEST(UnaryMath, AgreesWithTheCLibrary) {
   };
   for (const Case& c : cases) {
     const auto y = values<float>(output({.op = c.op, .inputs = {tensor<float>({3}, c.x)}}));
-    for (int i = 0; i < 3; ++i) EXPECT_NEAR(y[i], c.fn(c.x[i]), 1e-6 * (1 + std::fabs(c.fn(c.x[i])))) << c.op << " " << c.x[i];
+    for (int i = 0; i < 3; ++i)
+      EXPECT_NEAR(y[i], c.fn(c.x[i]), 1e-6 * (1 + std::fabs(c.fn(c.x[i])))) << c.op << " " << c.x[i];
   }
 }
 
 TEST(UnaryMath, IntegersWrapAround) {
-  EXPECT_EQ(values<int8_t>(output({.op = "Abs", .inputs = {tensor<int8_t>({3}, {-128, -1, 5})}})), (std::vector<int8_t>{-128, 1, 5}));
-  EXPECT_EQ(values<int64_t>(output({.op = "Neg", .inputs = {tensor<int64_t>({2}, {INT64_MIN, 7})}})), (Ints{INT64_MIN, -7}));
-  EXPECT_EQ(values<uint8_t>(output({.op = "Sign", .inputs = {tensor<uint8_t>({2}, {0, 200})}})), (std::vector<uint8_t>{0, 1}));
-  EXPECT_EQ(values<int16_t>(output({.op = "BitwiseNot", .inputs = {tensor<int16_t>({2}, {0, -2})}})), (std::vector<int16_t>{-1, 1}));
+  EXPECT_EQ(values<int8_t>(output({.op = "Abs", .inputs = {tensor<int8_t>({3}, {-128, -1, 5})}})),
+            (std::vector<int8_t>{-128, 1, 5}));
+  EXPECT_EQ(values<int64_t>(output({.op = "Neg", .inputs = {tensor<int64_t>({2}, {INT64_MIN, 7})}})),
+            (Ints{INT64_MIN, -7}));
+  EXPECT_EQ(values<uint8_t>(output({.op = "Sign", .inputs = {tensor<uint8_t>({2}, {0, 200})}})),
+            (std::vector<uint8_t>{0, 1}));
+  EXPECT_EQ(values<int16_t>(output({.op = "BitwiseNot", .inputs = {tensor<int16_t>({2}, {0, -2})}})),
+            (std::vector<int16_t>{-1, 1}));
 }
 
 TEST(UnaryMath, SixteenBitFloats) {
@@ -62,7 +67,8 @@ TEST(UnaryMath, TestsGiveBooleans) {
   EXPECT_EQ(values<bool>(output({.op = "IsInf", .inputs = {x}})), (std::vector<bool>{false, true, true, false}));
   EXPECT_EQ(values<bool>(output({.op = "IsInf", .inputs = {x}, .attrs = {{"detect_negative", int64_t{0}}}})),
             (std::vector<bool>{false, true, false, false}));
-  EXPECT_EQ(values<bool>(output({.op = "Not", .inputs = {tensor<bool>({2}, {true, false})}})), (std::vector<bool>{false, true}));
+  EXPECT_EQ(values<bool>(output({.op = "Not", .inputs = {tensor<bool>({2}, {true, false})}})),
+            (std::vector<bool>{false, true}));
 }
 
 TEST(UnaryMath, ShapesAndContents) {

@@ -49,7 +49,8 @@ class VariadicKernel final : public Kernel {
       for (const TensorView* v : in) {
         shapes[n] = v->dims;
         ranks[n++] = v->rank;
-        if (v->dtype != y.dtype) return invalid_argument("inputs have types {} and {}", dtype_name(y.dtype), dtype_name(v->dtype));
+        if (v->dtype != y.dtype)
+          return invalid_argument("inputs have types {} and {}", dtype_name(y.dtype), dtype_name(v->dtype));
       }
       if (kernels::broadcast_plan_to(n, shapes, ranks, y.dims, y.rank, p)) return {};
       return invalid_argument("an input of shape {} cannot be broadcast to {}", shape_text(in.begin()[n - 1]->shape()),
@@ -73,6 +74,14 @@ class VariadicKernel final : public Kernel {
     TensorView& y = ctx.out(0);
     const size_t size = size_of(y.dtype);
     const int64_t grain = binary_grain(op_, y.dtype);
+    SmallVector<const void*, 8> in;
+    Tensor copied;  // an input that stands among the first two, where the output may lie, and again later
+    for (int i = 0; i < ctx.inputs(); ++i) {
+      in.push_back(ctx.in(i).data);
+      if (i < 2 || ctx.in(i).data != y.data) continue;
+      if (!copied.valid()) TRN_TRY(apart_from(y, ctx.in(i), copied));
+      if (copied.valid()) in.back() = copied.raw();
+    }
     if (s.expand_first) {
       if (ctx.in(0).count == y.count)
         copy_elements(ctx, ctx.in(0).data, y.data, y.count, y.dtype);
@@ -82,8 +91,8 @@ class VariadicKernel final : public Kernel {
         });
     }
     for (size_t k = 0; k < s.plans.size(); ++k) {
-      const void* a = k == 0 && !s.expand_first ? ctx.in(0).data : y.data;
-      const void* b = ctx.in(static_cast<int>(k) + 1).data;
+      const void* a = k == 0 && !s.expand_first ? in[0] : y.data;
+      const void* b = in[k + 1];
       ctx.parallel_for(y.count, grain, [&](int64_t begin, int64_t end) {
         kernels::broadcast_binary(s.plans[k], begin, end, s.fns[k], a, b, y.data, size, size);
       });

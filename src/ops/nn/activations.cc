@@ -36,7 +36,8 @@ Result<std::unique_ptr<Kernel>> make_swish(const ir::Node& n) {
 }
 Result<std::unique_ptr<Kernel>> make_gelu(const ir::Node& n) {
   const std::string how = n.attr("approximate", "none");
-  if (how != "none" && how != "tanh") return invalid_argument("attribute approximate is '{}', needs 'none' or 'tanh'", how);
+  if (how != "none" && how != "tanh")
+    return invalid_argument("attribute approximate is '{}', needs 'none' or 'tanh'", how);
   return UnaryKernel::make(n, how == "tanh" ? UnaryOp::gelu_tanh : UnaryOp::gelu);
 }
 

@@ -6,7 +6,8 @@ namespace {
 const std::vector<float> kX = {-3, -0.5f, 0, 0.25f, 2};
 
 void check(const char* op, std::vector<ir::Attr> attrs, double (*fn)(double), int opset = 24) {
-  const auto y = values<float>(output({.op = op, .opset = opset, .inputs = {tensor<float>({5}, kX)}, .attrs = std::move(attrs)}));
+  const auto y =
+      values<float>(output({.op = op, .opset = opset, .inputs = {tensor<float>({5}, kX)}, .attrs = std::move(attrs)}));
   ASSERT_EQ(y.size(), kX.size());
   for (size_t i = 0; i < kX.size(); ++i) EXPECT_NEAR(y[i], fn(kX[i]), 2e-6) << op << " " << kX[i];
 }
@@ -35,20 +36,24 @@ TEST(Activations, Attributes) {
   check("Elu", {{"alpha", 2.f}}, [](double v) { return v < 0 ? 2 * std::expm1(v) : v; });
   check("Celu", {{"alpha", 2.f}}, [](double v) { return v < 0 ? 2 * std::expm1(v / 2) : v; });
   check("Selu", {{"alpha", 2.f}, {"gamma", 3.f}}, [](double v) { return 3 * (v > 0 ? v : 2 * std::expm1(v)); });
-  check("Selu", {}, [](double v) { return 1.0507 * (v > 0 ? v : 1.6732 * std::expm1(v)); }, 1);
+  check(
+      "Selu", {}, [](double v) { return 1.0507 * (v > 0 ? v : 1.6732 * std::expm1(v)); }, 1);
   check("ThresholdedRelu", {{"alpha", .25f}}, [](double v) { return v > .25 ? v : 0; });
   check("HardSigmoid", {{"alpha", 1.f}, {"beta", .25f}}, [](double v) { return std::fmin(1, std::fmax(0, v + .25)); });
   check("Swish", {{"alpha", 2.f}}, [](double v) { return v / (1 + std::exp(-2 * v)); });
   check("Gelu", {{"approximate", std::string("tanh")}},
         [](double v) { return v / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + .044715 * v * v * v))); });
   check("Shrink", {{"bias", 1.f}, {"lambd", .3f}}, [](double v) { return v < -.3 ? v + 1 : v > .3 ? v - 1 : 0; });
-  EXPECT_NE(failure({.op = "Gelu", .inputs = {tensor<float>({1}, {1})}, .attrs = {{"approximate", std::string("x")}}}).find("'x'"),
+  EXPECT_NE(failure({.op = "Gelu", .inputs = {tensor<float>({1}, {1})}, .attrs = {{"approximate", std::string("x")}}})
+                .find("'x'"),
             std::string::npos);
 }
 
 TEST(Activations, OtherTypes) {
-  EXPECT_EQ(values<int8_t>(output({.op = "Relu", .inputs = {tensor<int8_t>({3}, {-128, 0, 7})}})), (std::vector<int8_t>{0, 0, 7}));
-  EXPECT_EQ(values<int32_t>(output({.op = "Shrink", .inputs = {tensor<int32_t>({5}, {-3, -1, 0, 1, 9})},
+  EXPECT_EQ(values<int8_t>(output({.op = "Relu", .inputs = {tensor<int8_t>({3}, {-128, 0, 7})}})),
+            (std::vector<int8_t>{0, 0, 7}));
+  EXPECT_EQ(values<int32_t>(output({.op = "Shrink",
+                                    .inputs = {tensor<int32_t>({5}, {-3, -1, 0, 1, 9})},
                                     .attrs = {{"lambd", 1.5f}, {"bias", 1.5f}}})),
             (std::vector<int32_t>{-1, 0, 0, 0, 7}));
   EXPECT_EQ(values<double>(output({.op = "Sigmoid", .inputs = {tensor<double>({1}, {0})}})), (std::vector<double>{.5}));

@@ -310,6 +310,7 @@ Result<kernels::Epilogue> read_activation(const ir::Node& node) {
   e.activation = static_cast<kernels::Activation>(it - std::begin(kActivationNames));
   e.a = node.attr("activation_a", 0.0f);
   e.b = node.attr("activation_b", 0.0f);
+  e.residual_after_activation = node.attr("residual_after_activation", 0) != 0;
   return e;
 }
 

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "kernels/transpose.h"
 #include "ops/dispatch.h"
-#include "ops/elementwise.h"
+#include "ops/shape.h"
 #include "ops/widen.h"
 
 namespace trunnion::ops {
@@ -52,21 +51,23 @@ std::optional<std::vector<int64_t>> known_axes(const Params& p, const ir::Facts&
   return f.ints(1);
 }
 
-Dim multiply(const Dim& a, const Dim& b) { return a * b; }
-Dim add(const Dim& a, const Dim& b) { return a + b; }
+Dim combine(ReduceOp op, const Dim& a, const Dim& b) {
+  switch (op) {
+    case ReduceOp::sum: return a + b;
+    case ReduceOp::prod: return a * b;
+    case ReduceOp::max: return dim_max(a, b);
+    case ReduceOp::min: return dim_min(a, b);
+    default: return {};
+  }
+}
 
 void infer_content(const Params& p, ir::Facts& f) {
   if (f.dtype(0) != DType::i64 && f.dtype(0) != DType::i32) return;
   const auto x = f.dims(0);
   if (!x || x->empty()) return;
-  ContentFn fn = p.op == ReduceOp::sum    ? add
-                 : p.op == ReduceOp::prod ? multiply
-                 : p.op == ReduceOp::max  ? static_cast<ContentFn>(dim_max)
-                 : p.op == ReduceOp::min  ? static_cast<ContentFn>(dim_min)
-                                          : nullptr;
-  if (!fn) return;
   Dim total = (*x)[0];
-  for (size_t i = 1; i < x->size(); ++i) total = fn(total, (*x)[i]);
+  for (size_t i = 1; i < x->size(); ++i) total = combine(p.op, total, (*x)[i]);
+  if (p.op > ReduceOp::prod || p.op == ReduceOp::mean || total.is_unknown()) return;
   if (f.dtype(0) == DType::i32 && total.is_int() && total.value() != static_cast<int32_t>(total.value())) return;
   f.out(0).content = std::vector<Dim>{total};
 }

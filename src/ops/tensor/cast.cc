@@ -21,7 +21,8 @@ Result<DType> read(const ir::Node& n) {
   }
   const int64_t code = n.attr("to", 0);
   const auto t = dtype_from_code(code);
-  if (!t || *t == DType::undefined) return invalid_argument("attribute to is {}, which is no element type that is known", code);
+  if (!t || *t == DType::undefined)
+    return invalid_argument("attribute to is {}, which is no element type that is known", code);
   return *t;
 }
 

@@ -108,8 +108,7 @@ class CastText final : public Kernel {
         for (int64_t i = begin; i < end; ++i) text[i] = write_text(v[i]);
       });
     };
-    if (kTextTypes.has(from_))
-      return dispatch<kTextTypes.bits()>(from_, [&]<class T>() { write(x.as<const T>()); });
+    if (kTextTypes.has(from_)) return dispatch<kTextTypes.bits()>(from_, [&]<class T>() { write(x.as<const T>()); });
     std::vector<float> wide(static_cast<size_t>(x.count));
     kernels::convert(elem(from_), kernels::Elem::f32)(x.data, wide.data(), wide.size(), params_);
     write(static_cast<const float*>(wide.data()));

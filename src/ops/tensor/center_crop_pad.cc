@@ -21,12 +21,14 @@ Status infer(const ir::Node& n, ir::Facts& f) {
     for (int i = 0; i < rank; ++i) axes.push_back(i);
   TRN_TRY(normalize_axes(axes, rank));
   const auto sizes = f.dims(1);
-  if (sizes && sizes->size() != axes.size()) return invalid_argument("shape has {} entries, there are {} axes", sizes->size(), axes.size());
+  if (sizes && sizes->size() != axes.size())
+    return invalid_argument("shape has {} entries, there are {} axes", sizes->size(), axes.size());
   SymShape out = f.in(0).shape();
   for (size_t i = 0; i < axes.size(); ++i) {
     TRN_ASSIGN(const int axis, normalize_axis(axes[i], rank));
     out[axis] = sizes ? (*sizes)[i] : Dim();
-    if (out[axis].is_int() && out[axis].value() < 0) return invalid_argument("shape {} has a negative size", shape_text(*sizes));
+    if (out[axis].is_int() && out[axis].value() < 0)
+      return invalid_argument("shape {} has a negative size", shape_text(*sizes));
   }
   f.out(0).type.shape = std::move(out);
   return {};
@@ -34,7 +36,9 @@ Status infer(const ir::Node& n, ir::Facts& f) {
 
 class CenterCropPadKernel final : public Kernel {
  public:
-  static Result<std::unique_ptr<Kernel>> make(const ir::Node&) { return std::unique_ptr<Kernel>(new CenterCropPadKernel); }
+  static Result<std::unique_ptr<Kernel>> make(const ir::Node&) {
+    return std::unique_ptr<Kernel>(new CenterCropPadKernel);
+  }
 
   Status run(KernelContext& ctx) const override {
     const TensorView &x = ctx.in(0), &y = ctx.out(0);
@@ -51,7 +55,8 @@ class CenterCropPadKernel final : public Kernel {
       src += (x.dim(d) - box.dim[d]) / 2 * from[d];
       dst += (y.dim(d) - box.dim[d]) / 2 * to[d];
     }
-    if (x.count && y.count) copy_strided(ctx, element(x.data, src, x.dtype), element(y.data, dst, y.dtype), box, x.dtype);
+    if (x.count && y.count)
+      copy_strided(ctx, element(x.data, src, x.dtype), element(y.data, dst, y.dtype), box, x.dtype);
     return {};
   }
 

@@ -55,7 +55,7 @@ class CompressKernel final : public Kernel {
       picked.push_back(i);
     }
     dims[axis] = static_cast<int64_t>(picked.size());
-    TRN_ASSIGN(TensorView* y, ctx.allocate_output(0, x.dtype, dims));
+    TRN_ASSIGN(TensorView * y, ctx.allocate_output(0, x.dtype, dims));
     if (y->count == 0) return {};
     const size_t block = static_cast<size_t>(inner) * size_of(x.dtype);
     for (int64_t o = 0; o < outer; ++o) {

@@ -35,7 +35,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   for (int i = 0; i < f.inputs(); ++i) {
     if (!f.has(i)) return invalid_argument("input {} is missing", i);
     if (f.dtype(i) != f.dtype(0) && f.dtype(i) != DType::undefined && f.dtype(0) != DType::undefined)
-      return invalid_argument("input {} has type {}, input 0 has type {}", i, dtype_name(f.dtype(i)), dtype_name(f.dtype(0)));
+      return invalid_argument("input {} has type {}, input 0 has type {}", i, dtype_name(f.dtype(i)),
+                              dtype_name(f.dtype(0)));
     if (f.has_rank(i))
       known = i;
     else
@@ -56,7 +57,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
       if (d == axis) {
         sum = sum + v;
       } else if (out[d].is_int() && v.is_int() && !(out[d] == v)) {
-        return invalid_argument("inputs {} and {} have sizes {} and {} on axis {}", first, i, out[d].value(), v.value(), d);
+        return invalid_argument("inputs {} and {} have sizes {} and {} on axis {}", first, i, out[d].value(), v.value(),
+                                d);
       } else if (!out[d].is_int() && (v.is_int() || out[d].is_unknown())) {
         out[d] = v;
       }

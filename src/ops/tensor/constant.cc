@@ -27,7 +27,8 @@ Result<Tensor> densify(const SparseTensor& s) {
     int64_t at = linear ? s.indices.data<int64_t>()[i] : 0;
     for (int64_t d = 0; !linear && d < rank; ++d) {
       const int64_t v = s.indices.data<int64_t>()[i * rank + d];
-      if (v < 0 || v >= s.dense_shape[d]) return invalid_argument("sparse_value has index {} on axis {} of {}", v, d, s.dense_shape[d]);
+      if (v < 0 || v >= s.dense_shape[d])
+        return invalid_argument("sparse_value has index {} on axis {} of {}", v, d, s.dense_shape[d]);
       at += v * strides[d];
     }
     if (at < 0 || at >= t.count()) return invalid_argument("sparse_value has index {} of {} elements", at, t.count());

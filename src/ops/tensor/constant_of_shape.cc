@@ -20,7 +20,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   TRN_ASSIGN(const Tensor value, read(n));
   TRN_TRY(expect_rank(f, 0, 1));
   std::optional<SymShape> shape = f.dims(0);
-  if (!shape && f.has_rank(0) && f.in(0).dim(0).is_int()) shape = unknown_shape(static_cast<int>(f.in(0).dim(0).value()));
+  if (!shape && f.has_rank(0) && f.in(0).dim(0).is_int())
+    shape = unknown_shape(static_cast<int>(f.in(0).dim(0).value()));
   f.set(0, value.dtype(), shape);
   if (!shape) return {};
   for (const Dim& d : *shape)

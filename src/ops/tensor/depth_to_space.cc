@@ -54,7 +54,8 @@ class BlockKernel final : public Kernel {
 
   Status run(KernelContext& ctx) const override {
     const TensorView &plane = to_space_ ? ctx.out(0) : ctx.in(0), &deep = to_space_ ? ctx.in(0) : ctx.out(0);
-    const int64_t b = p_.block, channels = plane.dim(1), height = deep.dim(2), width = deep.dim(3), area = height * width;
+    const int64_t b = p_.block, channels = plane.dim(1), height = deep.dim(2), width = deep.dim(3),
+                  area = height * width;
     if (deep.count == 0) return {};
     kernels::CopyShape box{6, {plane.dim(0), channels, height, b, width, b}, {}, {}};
     int64_t* on_plane = to_space_ ? box.dst_stride : box.src_stride;

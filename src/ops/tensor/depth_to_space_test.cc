@@ -26,16 +26,23 @@ TEST(DepthToSpace, BothModesAgainstTheDefinition) {
             const int64_t from = ((n * channels * b * b + depth) * height + r / b) * width + q / b;
             EXPECT_EQ(got[((n * channels + c) * height * b + r) * width * b + q], v[from]) << mode;
           }
-    EXPECT_EQ(values<float>(output({.op = "SpaceToDepth", .opset = 28, .inputs = {y}, .attrs = attrs(mode)})), v) << mode;
+    EXPECT_EQ(values<float>(output({.op = "SpaceToDepth", .opset = 28, .inputs = {y}, .attrs = attrs(mode)})), v)
+        << mode;
   }
 }
 
 TEST(DepthToSpace, EdgesAndRefusals) {
-  EXPECT_EQ(shape(output({.op = "DepthToSpace", .inputs = {tensor<float>({0, 4, 1, 1}, {})}, .attrs = {{"blocksize", int64_t{2}}}})), (Ints{0, 1, 2, 2}));
-  failure({.op = "DepthToSpace", .inputs = {tensor<float>({1, 3, 1, 1}, {1, 2, 3})}, .attrs = {{"blocksize", int64_t{2}}}});
+  EXPECT_EQ(
+      shape(output(
+          {.op = "DepthToSpace", .inputs = {tensor<float>({0, 4, 1, 1}, {})}, .attrs = {{"blocksize", int64_t{2}}}})),
+      (Ints{0, 1, 2, 2}));
+  failure(
+      {.op = "DepthToSpace", .inputs = {tensor<float>({1, 3, 1, 1}, {1, 2, 3})}, .attrs = {{"blocksize", int64_t{2}}}});
   failure({.op = "SpaceToDepth", .inputs = {tensor<float>({1, 1, 1, 1}, {1})}, .attrs = {{"blocksize", int64_t{2}}}});
   failure({.op = "SpaceToDepth", .inputs = {tensor<float>({1, 1, 1, 1}, {1})}, .attrs = {{"blocksize", int64_t{0}}}});
-  EXPECT_EQ(inferred({.op = "DepthToSpace", .attrs = {{"blocksize", int64_t{2}}}}, {fact({symbol("N"), 8, symbol("H"), 3})}), "{N,2,2*H,6}");
+  EXPECT_EQ(
+      inferred({.op = "DepthToSpace", .attrs = {{"blocksize", int64_t{2}}}}, {fact({symbol("N"), 8, symbol("H"), 3})}),
+      "{N,2,2*H,6}");
 }
 
 }  // namespace

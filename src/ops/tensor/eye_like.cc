@@ -13,7 +13,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   DType type = f.dtype(0);
   if (n.has_attr("dtype")) {
     const auto t = dtype_from_code(n.attr("dtype", 0));
-    if (!t || *t == DType::undefined) return invalid_argument("attribute dtype is {}, which is no element type", n.attr("dtype", 0));
+    if (!t || *t == DType::undefined)
+      return invalid_argument("attribute dtype is {}, which is no element type", n.attr("dtype", 0));
     type = *t;
   }
   f.set(0, type, f.has_rank(0) ? f.in(0).type.shape : unknown_shape(2));

@@ -14,7 +14,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   const SymShape& in = f.in(0).shape();
   const int64_t rank = f.in(0).rank(), lowest = n.since() >= 11 ? -rank : 0;
   if (axis < lowest || axis > rank)
-    return invalid_argument("axis {} is out of range for rank {}: expected a value in [{}, {}]", axis, rank, lowest, rank);
+    return invalid_argument("axis {} is out of range for rank {}: expected a value in [{}, {}]", axis, rank, lowest,
+                            rank);
   const auto split = in.begin() + (axis < 0 ? axis + rank : axis);
   f.out(0).type.shape = SymShape{element_count(SymShape(in.begin(), split)), element_count(SymShape(split, in.end()))};
   return {};

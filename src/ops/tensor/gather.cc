@@ -53,13 +53,14 @@ class GatherKernel final : public Kernel {
     const TensorView &x = ctx.in(0), &index = ctx.in(1);
     TensorView& y = ctx.out(0);
     TRN_ASSIGN(const int axis, normalize_axis(axis_, x.rank));
-    const int64_t outer = product(x.shape(), 0, axis), count = x.dim(axis), inner = product(x.shape(), axis + 1, x.rank);
+    const int64_t outer = product(x.shape(), 0, axis), count = x.dim(axis),
+                  inner = product(x.shape(), axis + 1, x.rank);
     const I* at = index.as<const I>();
     if (!kernels::indices_valid(at, index.count, count)) {
       int64_t i = 0;
       while (at[i] >= -count && at[i] < count) ++i;
-      return invalid_argument("indices element out of data bounds, idx={} must be within the inclusive range [{},{}]", at[i], -count,
-                              count - 1);
+      return invalid_argument("indices element out of data bounds, idx={} must be within the inclusive range [{},{}]",
+                              at[i], -count, count - 1);
     }
     if (y.count == 0) return {};
     const size_t block = static_cast<size_t>(inner) * size_of(x.dtype);
@@ -81,7 +82,8 @@ class GatherKernel final : public Kernel {
 
   template <class I>
   static void strings(const std::string* x, std::string* y, const I* index, int64_t n, int64_t count, int64_t inner) {
-    for (int64_t k = 0; k < n; ++k, y += inner) std::copy_n(x + (index[k] < 0 ? index[k] + count : index[k]) * inner, inner, y);
+    for (int64_t k = 0; k < n; ++k, y += inner)
+      std::copy_n(x + (index[k] < 0 ? index[k] + count : index[k]) * inner, inner, y);
   }
 
   int64_t axis_;

@@ -16,12 +16,14 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   f.set(0, f.dtype(0));
   if (!f.has_rank(0) || !f.has_rank(1)) return {};
   const int64_t batch = read(n), rank = f.in(0).rank(), width_axis = f.in(1).rank() - 1;
-  if (rank < 1 || width_axis < 0) return invalid_argument("data and indices need rank 1 at least, have {} and {}", rank, width_axis + 1);
+  if (rank < 1 || width_axis < 0)
+    return invalid_argument("data and indices need rank 1 at least, have {} and {}", rank, width_axis + 1);
   if (batch < 0 || batch >= std::min<int64_t>(rank, width_axis + 1))
     return invalid_argument("batch_dims {} is out of range for ranks {} and {}", batch, rank, width_axis + 1);
   for (int i = 0; i < batch; ++i) {
     const Dim &a = f.in(0).dim(i), &b = f.in(1).dim(i);
-    if (a.is_int() && b.is_int() && !(a == b)) return invalid_argument("batch axis {} has sizes {} and {}", i, a.value(), b.value());
+    if (a.is_int() && b.is_int() && !(a == b))
+      return invalid_argument("batch axis {} has sizes {} and {}", i, a.value(), b.value());
   }
   const Dim& width = f.in(1).dim(static_cast<int>(width_axis));
   if (!width.is_int()) return {};

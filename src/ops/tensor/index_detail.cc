@@ -21,8 +21,8 @@ Status check_element_indices(const ir::Facts& f, int axis) {
   for (int d = 0; d < f.in(0).rank(); ++d) {
     const Dim &have = f.in(0).dim(d), &want = f.in(1).dim(d);
     if (d != axis && have.is_int() && want.is_int() && want.value() > have.value())
-      return invalid_argument("indices of shape {} are longer than data of shape {} on axis {}", shape_text(f.in(1).shape()),
-                              shape_text(f.in(0).shape()), d);
+      return invalid_argument("indices of shape {} are longer than data of shape {} on axis {}",
+                              shape_text(f.in(1).shape()), shape_text(f.in(0).shape()), d);
   }
   return {};
 }
@@ -30,7 +30,8 @@ Status check_element_indices(const ir::Facts& f, int axis) {
 Status check_element_indices(std::span<const int64_t> data, std::span<const int64_t> indices, int axis) {
   bool good = data.size() == indices.size();
   for (size_t d = 0; good && d < data.size(); ++d) good = static_cast<int>(d) == axis || indices[d] <= data[d];
-  if (!good) return invalid_argument("indices of shape {} do not fit data of shape {}", shape_text(indices), shape_text(data));
+  if (!good)
+    return invalid_argument("indices of shape {} do not fit data of shape {}", shape_text(indices), shape_text(data));
   return {};
 }
 
@@ -53,7 +54,8 @@ Result<std::vector<int64_t>> slice_offsets(const TensorView& data, const TensorV
     for (int64_t j = 0; j < width; ++j) {
       const int axis = batch_dims + static_cast<int>(j);
       const int64_t v = index[k * width + j], size = data.dim(axis);
-      if (v < -size || v >= size) return invalid_argument("index {} is out of range for axis {} of size {}", v, axis, size);
+      if (v < -size || v >= size)
+        return invalid_argument("index {} is out of range for axis {} of size {}", v, axis, size);
       at += (v < 0 ? v + size : v) * strides[axis];
     }
     offsets[static_cast<size_t>(k)] = at;

@@ -50,7 +50,7 @@ class NonZeroKernel final : public Kernel {
     for (int64_t b = 0; b < blocks; ++b) at[b + 1] += at[b];
     const int rank = std::max(1, x.rank);
     const int64_t dims[] = {rank, at[blocks]};
-    TRN_ASSIGN(TensorView* y, ctx.allocate_output(0, DType::i64, dims));
+    TRN_ASSIGN(TensorView * y, ctx.allocate_output(0, DType::i64, dims));
     const Shape shape = x.rank ? Shape(x.shape()) : Shape{1};
     ctx.parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; ++b) {
@@ -70,7 +70,8 @@ class NonZeroKernel final : public Kernel {
   }
 };
 
-constexpr OpDef kDefs[] = {{"NonZero", infer, cpu<NonZeroKernel>(NonZeroKernel::kTypes), {.reviewed = 13, .dynamic = true}}};
+constexpr OpDef kDefs[] = {
+    {"NonZero", infer, cpu<NonZeroKernel>(NonZeroKernel::kTypes), {.reviewed = 13, .dynamic = true}}};
 
 }  // namespace
 

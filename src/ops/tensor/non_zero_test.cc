@@ -27,14 +27,21 @@ TEST(NonZero, ManyBlocks) {
 
 TEST(NonZero, Compress) {
   const Tensor x = tensor<float>({2, 3}, {1, 2, 3, 4, 5, 6});
-  EXPECT_EQ(values<float>(output({.op = "Compress", .inputs = {x, tensor<bool>({4}, {true, false, true, true})}})), (Floats{1, 3, 4}));
-  Value y = output({.op = "Compress", .inputs = {x, tensor<bool>({2}, {false, true})}, .attrs = {{"axis", int64_t{-1}}}});
+  EXPECT_EQ(values<float>(output({.op = "Compress", .inputs = {x, tensor<bool>({4}, {true, false, true, true})}})),
+            (Floats{1, 3, 4}));
+  Value y =
+      output({.op = "Compress", .inputs = {x, tensor<bool>({2}, {false, true})}, .attrs = {{"axis", int64_t{-1}}}});
   EXPECT_EQ(shape(y), (Ints{2, 1}));
   EXPECT_EQ(values<float>(y), (Floats{2, 5}));
-  EXPECT_EQ(shape(output({.op = "Compress", .inputs = {x, tensor<bool>({1}, {false})}, .attrs = {{"axis", int64_t{0}}}})), (Ints{0, 3}));
-  EXPECT_EQ(texts(output({.op = "Compress", .inputs = {strings({2}, {"a", "b"}), tensor<bool>({2}, {false, true})}})), (std::vector<std::string>{"b"}));
+  EXPECT_EQ(
+      shape(output({.op = "Compress", .inputs = {x, tensor<bool>({1}, {false})}, .attrs = {{"axis", int64_t{0}}}})),
+      (Ints{0, 3}));
+  EXPECT_EQ(texts(output({.op = "Compress", .inputs = {strings({2}, {"a", "b"}), tensor<bool>({2}, {false, true})}})),
+            (std::vector<std::string>{"b"}));
   failure({.op = "Compress", .inputs = {x, tensor<bool>({3}, {false, false, true})}, .attrs = {{"axis", int64_t{0}}}});
-  EXPECT_EQ(inferred({.op = "Compress", .attrs = {{"axis", int64_t{1}}}}, {fact({symbol("N"), 3}), fact({3}, DType::boolean)}), "{N,?}");
+  EXPECT_EQ(inferred({.op = "Compress", .attrs = {{"axis", int64_t{1}}}},
+                     {fact({symbol("N"), 3}), fact({3}, DType::boolean)}),
+            "{N,?}");
 }
 
 }  // namespace

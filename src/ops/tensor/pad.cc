@@ -18,9 +18,9 @@ using kernels::PadShape;
 
 struct Params {
   PadMode mode = PadMode::constant;
-  bool inputs = true;             // pads, value and axes are inputs
-  std::vector<int64_t> pads;      // attribute
-  float value = 0;                // attribute
+  bool inputs = true;         // pads, value and axes are inputs
+  std::vector<int64_t> pads;  // attribute
+  float value = 0;            // attribute
 };
 
 Result<Params> read(const ir::Node& n) {
@@ -81,7 +81,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
       const Dim &begin = (*pads)[d], &end = (*pads)[d + rank];
       out[d] = in[d] + begin + end;
       if (out[d].is_int() && out[d].value() < 0)
-        return invalid_argument("axis {} of size {} with pads {} and {} gives a negative size", d, in[d].text(), begin.text(), end.text());
+        return invalid_argument("axis {} of size {} with pads {} and {} gives a negative size", d, in[d].text(),
+                                begin.text(), end.text());
       if (p.mode != PadMode::constant && out[d].is_int() && out[d].value() > 0 && in[d].is_int(0))
         return invalid_argument("axis {} has no elements to pad with", d);
     }
@@ -146,13 +147,16 @@ class PadKernel final : public Kernel {
     }
     alignas(16) std::byte value[16] = {};
     TRN_TRY(fill_value(ctx, value));
-    if (!is_sub_byte(x.dtype)) return with_crop(ctx, x.data, s, x.dtype, [&](const void* from) { rows(ctx, from, y.data, s, value, size_of(x.dtype)); });
+    if (!is_sub_byte(x.dtype))
+      return with_crop(ctx, x.data, s, x.dtype,
+                       [&](const void* from) { rows(ctx, from, y.data, s, value, size_of(x.dtype)); });
     // Packed types go through bytes.
     std::vector<uint8_t> in(static_cast<size_t>(x.count)), out(static_cast<size_t>(y.count));
     kernels::unpack_bits(x.as<const uint8_t>(), in.data(), in.size(), elem(x.dtype));
     uint8_t one;
     kernels::unpack_bits(reinterpret_cast<const uint8_t*>(value), &one, 1, elem(x.dtype));
-    TRN_TRY(with_crop(ctx, in.data(), s, DType::u8, [&](const void* from) { rows(ctx, from, out.data(), s, &one, 1); }));
+    TRN_TRY(
+        with_crop(ctx, in.data(), s, DType::u8, [&](const void* from) { rows(ctx, from, out.data(), s, &one, 1); }));
     kernels::pack_bits(out.data(), y.as<uint8_t>(), out.size(), elem(x.dtype));
     return {};
   }
@@ -172,7 +176,8 @@ class PadKernel final : public Kernel {
       s.begin[d] = pads[d];
       s.end[d] = pads[d + x.rank];
       if (s.dim[d] + s.begin[d] + s.end[d] != y.dim(d))
-        return invalid_argument("pads {} and {} of axis {} do not give the output's size {}", s.begin[d], s.end[d], d, y.dim(d));
+        return invalid_argument("pads {} and {} of axis {} do not give the output's size {}", s.begin[d], s.end[d], d,
+                                y.dim(d));
     }
     return {};
   }
@@ -193,9 +198,8 @@ class PadKernel final : public Kernel {
   void rows(KernelContext& ctx, const void* x, void* y, const PadShape& s, const void* value, size_t size) const {
     const TensorView& out = ctx.out(0);
     const int64_t width = out.rank ? out.dim(out.rank - 1) : 1;
-    ctx.parallel_for(out.count / width, std::max<int64_t>(1, move_grain(size) / width), [&](int64_t begin, int64_t end) {
-      kernels::pad(x, y, s, p_.mode, value, size, begin, end);
-    });
+    ctx.parallel_for(out.count / width, std::max<int64_t>(1, move_grain(size) / width),
+                     [&](int64_t begin, int64_t end) { kernels::pad(x, y, s, p_.mode, value, size, begin, end); });
   }
 
   // Borders that repeat the input repeat what negative pads leave of it: crop first.

@@ -20,7 +20,8 @@ Result<int64_t> count_integers(int64_t start, int64_t limit, int64_t delta) {
                                : static_cast<uint64_t>(start) - static_cast<uint64_t>(limit);
   const uint64_t step = up ? static_cast<uint64_t>(delta) : uint64_t{0} - static_cast<uint64_t>(delta);
   const uint64_t n = (distance - 1) / step + 1;
-  if (n > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return invalid_argument("a range of {} elements is too large", n);
+  if (n > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
+    return invalid_argument("a range of {} elements is too large", n);
   return static_cast<int64_t>(n);
 }
 
@@ -28,7 +29,8 @@ template <class C>
 Result<int64_t> count_floats(C start, C limit, C delta) {
   if (delta == 0) return invalid_argument("delta is 0");
   const double n = std::ceil(static_cast<double>(limit - start) / static_cast<double>(delta));
-  if (std::isnan(n) || n > 1e15) return invalid_argument("start {}, limit {} and delta {} give no range", start, limit, delta);
+  if (std::isnan(n) || n > 1e15)
+    return invalid_argument("start {}, limit {} and delta {} give no range", start, limit, delta);
   return n > 0 ? static_cast<int64_t>(n) : 0;
 }
 
@@ -47,7 +49,8 @@ void write(T* y, T start, T delta, int64_t begin, int64_t end) {
 Status infer(const ir::Node&, ir::Facts& f) {
   f.set(0, f.dtype(0), unknown_shape(1));
   for (int i = 0; i < 3; ++i)
-    if (f.has_rank(i) && f.in(i).rank() > 1) return invalid_argument("input {} has shape {}, needs a scalar", i, shape_text(f.in(i).shape()));
+    if (f.has_rank(i) && f.in(i).rank() > 1)
+      return invalid_argument("input {} has shape {}, needs a scalar", i, shape_text(f.in(i).shape()));
   if (f.dtype(0) == DType::undefined) return {};
   Dim count;
   if (is_float(f.dtype(0))) {
@@ -88,10 +91,12 @@ class RangeKernel final : public Kernel {
   Status run(KernelContext& ctx) const override {
     TensorView& y = ctx.out(0);
     for (int i = 0; i < 3; ++i)
-      if (ctx.in(i).count != 1 || ctx.in(i).dtype != y.dtype) return invalid_argument("input {} is no scalar of type {}", i, dtype_name(y.dtype));
+      if (ctx.in(i).count != 1 || ctx.in(i).dtype != y.dtype)
+        return invalid_argument("input {} is no scalar of type {}", i, dtype_name(y.dtype));
     return dispatch<kTypes.bits()>(y.dtype, [&]<class T>() {
       const T start = *ctx.in(0).as<const T>(), delta = *ctx.in(2).as<const T>();
-      ctx.parallel_for(y.count, 16384, [&](int64_t begin, int64_t end) { write<T>(y.as<T>(), start, delta, begin, end); });
+      ctx.parallel_for(y.count, 16384,
+                       [&](int64_t begin, int64_t end) { write<T>(y.as<T>(), start, delta, begin, end); });
     });
   }
 };

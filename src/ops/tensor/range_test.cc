@@ -5,7 +5,8 @@ namespace {
 
 template <class T>
 OpRun range(T start, T limit, T delta) {
-  return {.op = "Range", .opset = 27, .inputs = {tensor<T>({}, {start}), tensor<T>({}, {limit}), tensor<T>({}, {delta})}};
+  return {
+      .op = "Range", .opset = 27, .inputs = {tensor<T>({}, {start}), tensor<T>({}, {limit}), tensor<T>({}, {delta})}};
 }
 
 TEST(Range, Values) {
@@ -16,8 +17,10 @@ TEST(Range, Values) {
   EXPECT_EQ(values<double>(output(range<double>(1, 0, -.5))), (std::vector<double>{1, .5}));
   EXPECT_EQ(shape(output(range<int64_t>(5, 5, 1))), (Ints{0}));
   EXPECT_EQ(shape(output(range<float>(0, -1, 1))), (Ints{0}));
-  EXPECT_EQ(widened(output({.op = "Range", .opset = 27, .inputs = {half({}, {0}), half({}, {2}), half({}, {.5f})}})), (Floats{0, .5f, 1, 1.5f}));
-  EXPECT_EQ(values<int64_t>(output(range<int64_t>(INT64_MIN, INT64_MAX, INT64_MAX))), (Ints{INT64_MIN, -1, INT64_MAX - 1}));
+  EXPECT_EQ(widened(output({.op = "Range", .opset = 27, .inputs = {half({}, {0}), half({}, {2}), half({}, {.5f})}})),
+            (Floats{0, .5f, 1, 1.5f}));
+  EXPECT_EQ(values<int64_t>(output(range<int64_t>(INT64_MIN, INT64_MAX, INT64_MAX))),
+            (Ints{INT64_MIN, -1, INT64_MAX - 1}));
 }
 
 TEST(Range, Refuses) {

@@ -47,7 +47,8 @@ Result<SymShape> resolve(const ir::Fact& in, const SymShape& wanted, bool allow_
       return invalid_argument("shape {} has a negative size", shape_text(wanted));
     } else if (out[i].value() == 0 && !allow_zero) {
       if (in.has_rank() && i >= given.size())
-        return invalid_argument("shape {} has 0 at axis {}, which the input of shape {} lacks", shape_text(wanted), i, shape_text(given));
+        return invalid_argument("shape {} has 0 at axis {}, which the input of shape {} lacks", shape_text(wanted), i,
+                                shape_text(given));
       out[i] = in.has_rank() ? given[i] : Dim();
       if (in.has_rank()) kept[i] = true;
     } else {
@@ -64,8 +65,9 @@ Result<SymShape> resolve(const ir::Fact& in, const SymShape& wanted, bool allow_
   cancel(from, rest);
   const Dim left = element_count(from), right = element_count(rest);
   const auto mismatch = [&] {
-    return invalid_argument("The input tensor cannot be reshaped to the requested shape. Input shape:{}, requested shape:{}",
-                            shape_text(given), shape_text(wanted));
+    return invalid_argument(
+        "The input tensor cannot be reshaped to the requested shape. Input shape:{}, requested shape:{}",
+        shape_text(given), shape_text(wanted));
   };
   if (open < 0) {
     if (left.is_int() && right.is_int() && !(left == right)) {

@@ -5,7 +5,9 @@ namespace {
 
 Tensor grid() { return tensor<float>({2, 3}, {1, 2, 3, 4, 5, 6}); }
 OpRun reshape(const Tensor& x, Ints to, int64_t allow_zero = 0) {
-  return {.op = "Reshape", .inputs = {x, tensor<int64_t>({static_cast<int64_t>(to.size())}, to)}, .attrs = {{"allowzero", allow_zero}}};
+  return {.op = "Reshape",
+          .inputs = {x, tensor<int64_t>({static_cast<int64_t>(to.size())}, to)},
+          .attrs = {{"allowzero", allow_zero}}};
 }
 
 TEST(Reshape, Values) {
@@ -17,7 +19,8 @@ TEST(Reshape, Values) {
   EXPECT_EQ(shape(output(reshape(tensor<float>({1}, {1}), {}))), (Ints{}));
   EXPECT_EQ(shape(output(reshape(tensor<float>({0, 3}, {}), {0, -1}))), (Ints{0, 3}));
   EXPECT_EQ(shape(output(reshape(tensor<float>({3, 0}, {}), {0, 7}, 1))), (Ints{0, 7}));
-  EXPECT_EQ(shape(output({.op = "Reshape", .opset = 1, .inputs = {grid()}, .attrs = {{"shape", Ints{6, 1}}}})), (Ints{6, 1}));
+  EXPECT_EQ(shape(output({.op = "Reshape", .opset = 1, .inputs = {grid()}, .attrs = {{"shape", Ints{6, 1}}}})),
+            (Ints{6, 1}));
 }
 
 TEST(Reshape, Refuses) {

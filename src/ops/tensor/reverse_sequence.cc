@@ -26,7 +26,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   if (f.in(0).rank() < 2) return invalid_argument("input 0 has rank {}, needs 2 at least", f.in(0).rank());
   const Dim& batch = f.in(0).dim(static_cast<int>(p.batch_axis));
   if (f.has_rank(1) && batch.is_int() && f.in(1).dim(0).is_int() && !(batch == f.in(1).dim(0)))
-    return invalid_argument("sequence_lens has {} entries, the batch axis has size {}", f.in(1).dim(0).value(), batch.value());
+    return invalid_argument("sequence_lens has {} entries, the batch axis has size {}", f.in(1).dim(0).value(),
+                            batch.value());
   return {};
 }
 
@@ -40,11 +41,13 @@ class ReverseSequenceKernel final : public Kernel {
     const TensorView &x = ctx.in(0), &lengths = ctx.in(1);
     TensorView& y = ctx.out(0);
     const bool time_first = p_.time_axis == 0;
-    const int64_t times = x.dim(time_first ? 0 : 1), batch = x.dim(time_first ? 1 : 0), inner = product(x.shape(), 2, x.rank);
+    const int64_t times = x.dim(time_first ? 0 : 1), batch = x.dim(time_first ? 1 : 0),
+                  inner = product(x.shape(), 2, x.rank);
     const auto* length = lengths.as<const int64_t>();
     if (lengths.count != batch) return invalid_argument("sequence_lens has {} entries, needs {}", lengths.count, batch);
     for (int64_t b = 0; b < batch; ++b)
-      if (length[b] < 0 || length[b] > times) return invalid_argument("sequence length {} is outside [0, {}]", length[b], times);
+      if (length[b] < 0 || length[b] > times)
+        return invalid_argument("sequence length {} is outside [0, {}]", length[b], times);
     if (x.count == 0) return {};
     const size_t block = static_cast<size_t>(inner) * size_of(x.dtype);
     ctx.parallel_for(times * batch, move_grain(block), [&](int64_t begin, int64_t end) {

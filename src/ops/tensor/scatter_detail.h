@@ -53,10 +53,14 @@ Status dispatch_scatter(DType type, ScatterReduction how, F&& fn) {
     return dispatch_size(type, [&]<class T>() { fn.template operator()<T>(Assign{}); });
   return dispatch<(kNumeric | DType::boolean).bits()>(type, [&]<class T>() {
     switch (how) {
-      case ScatterReduction::add: return fn.template operator()<T>(Reduce<ScatterReduction::add>{});
-      case ScatterReduction::mul: return fn.template operator()<T>(Reduce<ScatterReduction::mul>{});
-      case ScatterReduction::max: return fn.template operator()<T>(Reduce<ScatterReduction::max>{});
-      default: return fn.template operator()<T>(Reduce<ScatterReduction::min>{});
+      case ScatterReduction::add:
+        return fn.template operator()<T>(Reduce<ScatterReduction::add>{});
+      case ScatterReduction::mul:
+        return fn.template operator()<T>(Reduce<ScatterReduction::mul>{});
+      case ScatterReduction::max:
+        return fn.template operator()<T>(Reduce<ScatterReduction::max>{});
+      default:
+        return fn.template operator()<T>(Reduce<ScatterReduction::min>{});
     }
   });
 }

@@ -21,7 +21,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   if (!f.has_rank(1) || !f.has_rank(2)) return {};
   const SymShape &index = f.in(1).shape(), &update = f.in(2).shape();
   bool differ = index.size() != update.size();
-  for (size_t i = 0; !differ && i < index.size(); ++i) differ = index[i].is_int() && update[i].is_int() && !(index[i] == update[i]);
+  for (size_t i = 0; !differ && i < index.size(); ++i)
+    differ = index[i].is_int() && update[i].is_int() && !(index[i] == update[i]);
   if (differ) return invalid_argument("indices have shape {}, updates have {}", shape_text(index), shape_text(update));
   return {};
 }
@@ -34,17 +35,22 @@ class ScatterElementsKernel final : public Kernel {
   }
 
   Status run(KernelContext& ctx) const override {
-    const TensorView &x = ctx.in(0), &index = ctx.in(1), &updates = ctx.in(2);
+    const TensorView& x = ctx.in(0);
     TensorView& y = ctx.out(0);
+    Tensor copied[2];
+    TRN_ASSIGN(const TensorView index, apart_from(y, ctx.in(1), copied[0]));
+    TRN_ASSIGN(const TensorView updates, apart_from(y, ctx.in(2), copied[1]));
     TRN_ASSIGN(const int axis, normalize_axis(axis_, x.rank));
     TRN_TRY(check_element_indices(x.shape(), index.shape(), axis));
     if (!std::ranges::equal(index.shape(), updates.shape()))
-      return invalid_argument("indices have shape {}, updates have {}", shape_text(index.shape()), shape_text(updates.shape()));
+      return invalid_argument("indices have shape {}, updates have {}", shape_text(index.shape()),
+                              shape_text(updates.shape()));
     TRN_TRY(check_indices(index, x.dim(axis)));
     copy_elements(ctx, x.data, y.data, x.count, x.dtype);
     if (index.count == 0) return {};
     return dispatch_scatter(x.dtype, how_, [&]<class T>(auto f) {
-      index.dtype == DType::i32 ? scatter<T, int32_t>(ctx, axis, f) : scatter<T, int64_t>(ctx, axis, f);
+      index.dtype == DType::i32 ? scatter<T, int32_t>(ctx, index, updates, axis, f)
+                                : scatter<T, int64_t>(ctx, index, updates, axis, f);
     });
   }
 
@@ -53,13 +59,13 @@ class ScatterElementsKernel final : public Kernel {
 
   // Lines along the axis do not meet, so that they are what threads share out.
   template <class T, class I, class F>
-  static void scatter(KernelContext& ctx, int axis, F f) {
-    const TensorView &index = ctx.in(1), &y = ctx.out(0);
+  static void scatter(KernelContext& ctx, const TensorView& index, const TensorView& updates, int axis, F f) {
+    const TensorView& y = ctx.out(0);
     const Shape strides = row_major_strides(y.shape());
     const int64_t n = index.dim(axis), inner = product(index.shape(), axis + 1, index.rank);
     const int64_t size = y.dim(axis), stride = strides[axis];
     const I* at = index.as<const I>();
-    const T* update = ctx.in(2).as<const T>();
+    const T* update = updates.as<const T>();
     ctx.parallel_for(index.count / n, std::max<int64_t>(1, 8192 / n), [&](int64_t begin, int64_t end) {
       for (int64_t line = begin; line < end; ++line) {
         int64_t base = 0, rest = line;
@@ -70,7 +76,8 @@ class ScatterElementsKernel final : public Kernel {
         }
         const int64_t first = line / inner * n * inner + line % inner;
         T* to = y.as<T>() + base;
-        for (int64_t i = 0, k = first; i < n; ++i, k += inner) f(to[(at[k] < 0 ? at[k] + size : at[k]) * stride], update[k]);
+        for (int64_t i = 0, k = first; i < n; ++i, k += inner)
+          f(to[(at[k] < 0 ? at[k] + size : at[k]) * stride], update[k]);
       }
     });
   }

@@ -26,7 +26,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   wanted.insert(wanted.end(), data.begin() + width.value(), data.end());
   const SymShape& update = f.in(2).shape();
   bool differ = wanted.size() != update.size();
-  for (size_t i = 0; !differ && i < wanted.size(); ++i) differ = wanted[i].is_int() && update[i].is_int() && !(wanted[i] == update[i]);
+  for (size_t i = 0; !differ && i < wanted.size(); ++i)
+    differ = wanted[i].is_int() && update[i].is_int() && !(wanted[i] == update[i]);
   if (differ) return invalid_argument("updates have shape {}, need {}", shape_text(update), shape_text(wanted));
   return {};
 }
@@ -39,15 +40,22 @@ class ScatterNdKernel final : public Kernel {
   }
 
   Status run(KernelContext& ctx) const override {
-    const TensorView &x = ctx.in(0), &index = ctx.in(1), &updates = ctx.in(2);
+    const TensorView &x = ctx.in(0), &index = ctx.in(1);
     TensorView& y = ctx.out(0);
+    Tensor copied;
+    TRN_ASSIGN(const TensorView updates, apart_from(y, ctx.in(2), copied));
+    const bool any = product(index.shape(), 0, index.rank - 1) > 0;
+    std::vector<int64_t> offsets;
+    if (any) {
+      TRN_ASSIGN(offsets, slice_offsets(x, index, 0));
+    }
     copy_elements(ctx, x.data, y.data, x.count, x.dtype);
-    if (product(index.shape(), 0, index.rank - 1) == 0) return {};
-    TRN_ASSIGN(const auto offsets, slice_offsets(x, index, 0));
+    if (!any) return {};
     const int64_t inner = product(x.shape(), static_cast<int>(index.dim(index.rank - 1)), x.rank);
     if (inner == 0) return {};
     if (updates.count != static_cast<int64_t>(offsets.size()) * inner)
-      return invalid_argument("updates have {} elements, need {}", updates.count, static_cast<int64_t>(offsets.size()) * inner);
+      return invalid_argument("updates have {} elements, need {}", updates.count,
+                              static_cast<int64_t>(offsets.size()) * inner);
     return dispatch_scatter(x.dtype, how_, [&]<class T>(auto f) {
       const T* update = updates.as<const T>();
       // Threads share the columns of the slices: slices may coincide.

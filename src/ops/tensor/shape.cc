@@ -1,8 +1,9 @@
 // Shape (ai.onnx 1 ... 25): the dimensions [start, end) of the input as int64. Only the input's shape is read.
+#include "ops/shape.h"
+
 #include <algorithm>
 
 #include "ops/op.h"
-#include "ops/shape.h"
 
 namespace trunnion::ops {
 namespace {

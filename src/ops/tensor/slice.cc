@@ -105,7 +105,8 @@ Result<Spec> read(const ir::Node& n, const ir::Facts& f) {
   if (!steps_given && s.count) s.steps = SymShape(static_cast<size_t>(*s.count), Dim(1));
   for (const auto* list : {&s.starts, &s.ends, &s.steps})
     if (*list && static_cast<int64_t>((*list)->size()) != *s.count)
-      return invalid_argument("starts, ends, axes and steps have different lengths: {} and {}", (*list)->size(), *s.count);
+      return invalid_argument("starts, ends, axes and steps have different lengths: {} and {}", (*list)->size(),
+                              *s.count);
   if (s.axes && static_cast<int64_t>(s.axes->size()) != *s.count)
     return invalid_argument("starts, ends, axes and steps have different lengths: {} and {}", s.axes->size(), *s.count);
   return s;
@@ -175,8 +176,8 @@ class SliceKernel final : public Kernel {
       for (size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<int64_t>(i));
     if (steps.empty()) steps.assign(starts.size(), 1);
     if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
-      return invalid_argument("starts, ends, axes and steps have lengths {}, {}, {} and {}", starts.size(), ends.size(), axes.size(),
-                              steps.size());
+      return invalid_argument("starts, ends, axes and steps have lengths {}, {}, {} and {}", starts.size(), ends.size(),
+                              axes.size(), steps.size());
     const Shape strides = row_major_strides(x.shape());
     kernels::CopyShape box;
     box.rank = x.rank;
@@ -194,7 +195,8 @@ class SliceKernel final : public Kernel {
     }
     kernels::contiguous_strides(box.dim, box.rank, box.dst_stride);
     for (int d = 0; d < x.rank; ++d)
-      if (box.dim[d] != y.dim(d)) return invalid_argument("the output has shape {}, axis {} gives {}", shape_text(y.shape()), d, box.dim[d]);
+      if (box.dim[d] != y.dim(d))
+        return invalid_argument("the output has shape {}, axis {} gives {}", shape_text(y.shape()), d, box.dim[d]);
     if (y.count == 0) return {};
     copy_strided(ctx, element(x.data, first, x.dtype), y.data, box, x.dtype);
     return {};

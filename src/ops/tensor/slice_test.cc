@@ -14,20 +14,39 @@ TEST(Slice, Steps) {
     int64_t start, end, step;
     Floats want;
   };
-  const Case cases[] = {{1, 4, 1, {1, 2, 3}},       {0, INT64_MAX, 2, {0, 2, 4}}, {-2, INT64_MAX, 1, {4, 5}},   {-1, INT64_MIN, -2, {5, 3, 1}},
-                        {5, -100, -2, {5, 3, 1}},   {100, 0, -3, {5, 2}},         {4, 2, 1, {}},                {2, 4, -1, {}},
-                        {-100, 2, 1, {0, 1}},       {3, 1, -1, {3, 2}},           {0, 6, INT64_MAX, {0}},       {5, INT64_MIN, INT64_MIN, {5}},
-                        {INT64_MIN, 1, 1, {0}},     {6, 6, 1, {}}};
-  for (const Case& c : cases) EXPECT_EQ(values<float>(output(slice(x, {c.start}, {c.end}, {0}, {c.step}))), c.want) << c.start << ":" << c.end << ":" << c.step;
+  const Case cases[] = {{1, 4, 1, {1, 2, 3}},
+                        {0, INT64_MAX, 2, {0, 2, 4}},
+                        {-2, INT64_MAX, 1, {4, 5}},
+                        {-1, INT64_MIN, -2, {5, 3, 1}},
+                        {5, -100, -2, {5, 3, 1}},
+                        {100, 0, -3, {5, 2}},
+                        {4, 2, 1, {}},
+                        {2, 4, -1, {}},
+                        {-100, 2, 1, {0, 1}},
+                        {3, 1, -1, {3, 2}},
+                        {0, 6, INT64_MAX, {0}},
+                        {5, INT64_MIN, INT64_MIN, {5}},
+                        {INT64_MIN, 1, 1, {0}},
+                        {6, 6, 1, {}}};
+  for (const Case& c : cases)
+    EXPECT_EQ(values<float>(output(slice(x, {c.start}, {c.end}, {0}, {c.step}))), c.want)
+        << c.start << ":" << c.end << ":" << c.step;
 }
 
 TEST(Slice, Axes) {
   const Tensor x = tensor<int32_t>({2, 3}, {1, 2, 3, 4, 5, 6});
-  EXPECT_EQ(values<int32_t>(output(slice(x, {-1, 0}, {INT64_MIN, 2}, {1, 0}, {-1, 1}))), (std::vector<int32_t>{3, 2, 1, 6, 5, 4}));
-  EXPECT_EQ(values<int32_t>(output({.op = "Slice", .opset = 1, .inputs = {x}, .attrs = {{"starts", Ints{1}}, {"ends", Ints{1000}}, {"axes", Ints{1}}}})),
+  EXPECT_EQ(values<int32_t>(output(slice(x, {-1, 0}, {INT64_MIN, 2}, {1, 0}, {-1, 1}))),
+            (std::vector<int32_t>{3, 2, 1, 6, 5, 4}));
+  EXPECT_EQ(values<int32_t>(output({.op = "Slice",
+                                    .opset = 1,
+                                    .inputs = {x},
+                                    .attrs = {{"starts", Ints{1}}, {"ends", Ints{1000}}, {"axes", Ints{1}}}})),
             (std::vector<int32_t>{2, 3, 5, 6}));
-  EXPECT_EQ(values<int32_t>(output({.op = "Slice", .inputs = {x, tensor<int32_t>({2}, {0, 1}), tensor<int32_t>({2}, {1, 2})}})), (std::vector<int32_t>{2}));
-  EXPECT_EQ(texts(output(slice(strings({3}, {"a", "b", "c"}), {-1}, {INT64_MIN}, {0}, {-1}))), (std::vector<std::string>{"c", "b", "a"}));
+  EXPECT_EQ(values<int32_t>(
+                output({.op = "Slice", .inputs = {x, tensor<int32_t>({2}, {0, 1}), tensor<int32_t>({2}, {1, 2})}})),
+            (std::vector<int32_t>{2}));
+  EXPECT_EQ(texts(output(slice(strings({3}, {"a", "b", "c"}), {-1}, {INT64_MIN}, {0}, {-1}))),
+            (std::vector<std::string>{"c", "b", "a"}));
   EXPECT_EQ(shape(output(slice(tensor<float>({0, 2}, {}), {0}, {1}, {0}, {1}))), (Ints{0, 2}));
 }
 
@@ -54,7 +73,9 @@ TEST(Slice, Symbols) {
   EXPECT_EQ(inferred(op, {fact({n, 8}), fact({1}, DType::i64), fact({1}, DType::i64), content_fact({1})}), "{N,?}");
   EXPECT_EQ(inferred(op, {fact({n, 8}), fact({1}, DType::i64), fact({1}, DType::i64), fact({1}, DType::i64)}), "{?,?}");
   EXPECT_EQ(content(op, {content_fact({n, 3, 4}), content_fact({0}), content_fact({2})}), "{N,3}");
-  EXPECT_EQ(content(op, {content_fact({n, 3, 4}), content_fact({-1}), content_fact({-4}), content_fact({0}), content_fact({-1})}), "{4,3,N}");
+  EXPECT_EQ(content(op, {content_fact({n, 3, 4}), content_fact({-1}), content_fact({-4}), content_fact({0}),
+                         content_fact({-1})}),
+            "{4,3,N}");
 }
 
 }  // namespace

@@ -58,7 +58,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
         sum = sum + d;
       }
       if (sum.is_int() && size.is_int() && !(sum == size))
-        return invalid_argument("split {} does not add up to {}, the size of axis {}", shape_text(*given), size.value(), axis);
+        return invalid_argument("split {} does not add up to {}, the size of axis {}", shape_text(*given), size.value(),
+                                axis);
       lengths = std::move(*given);
     }
   } else if (p.uneven) {
@@ -112,7 +113,8 @@ class SplitKernel final : public Kernel {
       TensorView& y = ctx.out(i);
       const int64_t width = y.dim(axis) * inner;
       if (width == 0) continue;
-      if (at < 0 || at + width > row) return invalid_argument("the lengths of the outputs exceed {}, the size of axis {}", x.dim(axis), axis);
+      if (at < 0 || at + width > row)
+        return invalid_argument("the lengths of the outputs exceed {}, the size of axis {}", x.dim(axis), axis);
       kernels::CopyShape box{2, {outer, width}, {row, 1}, {width, 1}};
       copy_strided(ctx, element(x.data, at, x.dtype), y.data, box, x.dtype);
       at += width;
@@ -121,7 +123,8 @@ class SplitKernel final : public Kernel {
   }
 
  private:
-  SplitKernel(int64_t axis, const ir::Node& node) : axis_(axis), lengths_(node.since() < 13 ? node.ints("split") : std::vector<int64_t>{}) {}
+  SplitKernel(int64_t axis, const ir::Node& node)
+      : axis_(axis), lengths_(node.since() < 13 ? node.ints("split") : std::vector<int64_t>{}) {}
 
   // The length of an output that nobody wants.
   Result<int64_t> missing_length(KernelContext& ctx, int axis, int i, int64_t missing) const {

@@ -4,8 +4,10 @@ namespace trunnion::ops::test {
 namespace {
 
 TEST(Split, LengthsAsInput) {
-  const auto y = outputs({.op = "Split", .inputs = {tensor<float>({2, 3}, {1, 2, 3, 4, 5, 6}), tensor<int64_t>({3}, {1, 0, 2})},
-                          .attrs = {{"axis", int64_t{-1}}}, .outputs = 3});
+  const auto y = outputs({.op = "Split",
+                          .inputs = {tensor<float>({2, 3}, {1, 2, 3, 4, 5, 6}), tensor<int64_t>({3}, {1, 0, 2})},
+                          .attrs = {{"axis", int64_t{-1}}},
+                          .outputs = 3});
   EXPECT_EQ(values<float>(y[0]), (Floats{1, 4}));
   EXPECT_EQ(shape(y[1]), (Ints{2, 0}));
   EXPECT_EQ(values<float>(y[2]), (Floats{2, 3, 5, 6}));
@@ -35,8 +37,10 @@ TEST(Split, Refuses) {
 TEST(Split, Symbols) {
   const OpRun op{.op = "Split", .attrs = {{"num_outputs", int64_t{2}}}, .outputs = 2};
   EXPECT_EQ(inferred(op, {fact({4, symbol("N")})}, 1), "{2,N}");
-  EXPECT_EQ(inferred({.op = "Split", .outputs = 2}, {fact({symbol("N"), 3}), content_fact({2, symbol("M")})}, 1), "{M,3}");
-  EXPECT_EQ(content({.op = "Split", .outputs = 2}, {content_fact({1, 2, symbol("N")}), content_fact({1, 2})}, 1), "{2,N}");
+  EXPECT_EQ(inferred({.op = "Split", .outputs = 2}, {fact({symbol("N"), 3}), content_fact({2, symbol("M")})}, 1),
+            "{M,3}");
+  EXPECT_EQ(content({.op = "Split", .outputs = 2}, {content_fact({1, 2, symbol("N")}), content_fact({1, 2})}, 1),
+            "{2,N}");
 }
 
 }  // namespace

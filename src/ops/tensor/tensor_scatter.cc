@@ -17,7 +17,8 @@ struct Params {
 };
 Result<Params> read(const ir::Node& n) {
   const std::string mode = n.attr("mode", "linear");
-  if (mode != "linear" && mode != "circular") return invalid_argument("attribute mode is '{}', needs 'linear' or 'circular'", mode);
+  if (mode != "linear" && mode != "circular")
+    return invalid_argument("attribute mode is '{}', needs 'linear' or 'circular'", mode);
   return Params{n.attr("axis", -2), mode == "circular"};
 }
 
@@ -35,10 +36,12 @@ Status infer(const ir::Node& n, ir::Facts& f) {
     const Dim &have = f.in(0).dim(d), &update = f.in(1).dim(d);
     if (!have.is_int() || !update.is_int()) continue;
     if (d == axis ? update.value() > have.value() : update.value() != have.value())
-      return invalid_argument("update of shape {} does not fit a cache of shape {}", shape_text(f.in(1).shape()), shape_text(f.in(0).shape()));
+      return invalid_argument("update of shape {} does not fit a cache of shape {}", shape_text(f.in(1).shape()),
+                              shape_text(f.in(0).shape()));
   }
   if (f.has_rank(2) && f.in(2).dim(0).is_int() && f.in(0).dim(0).is_int() && !(f.in(2).dim(0) == f.in(0).dim(0)))
-    return invalid_argument("write_indices has {} entries, the batch is {}", f.in(2).dim(0).value(), f.in(0).dim(0).value());
+    return invalid_argument("write_indices has {} entries, the batch is {}", f.in(2).dim(0).value(),
+                            f.in(0).dim(0).value());
   return {};
 }
 
@@ -50,26 +53,31 @@ class TensorScatterKernel final : public Kernel {
   }
 
   Status run(KernelContext& ctx) const override {
-    const TensorView &x = ctx.in(0), &update = ctx.in(1), &y = ctx.out(0);
+    const TensorView &x = ctx.in(0), &y = ctx.out(0);
+    Tensor copied;
+    TRN_ASSIGN(const TensorView update, apart_from(y, ctx.in(1), copied));
     TRN_ASSIGN(const int axis, normalize_axis(p_.axis, x.rank));
     const int64_t batch = x.dim(0), middle = product(x.shape(), 1, axis), inner = product(x.shape(), axis + 1, x.rank);
     const int64_t longest = x.dim(axis), length = update.dim(axis);
     const auto* places = ctx.has_in(2) ? ctx.in(2).as<const int64_t>() : nullptr;
-    if (places && ctx.in(2).count != batch) return invalid_argument("write_indices has {} entries, the batch is {}", ctx.in(2).count, batch);
+    if (places && ctx.in(2).count != batch)
+      return invalid_argument("write_indices has {} entries, the batch is {}", ctx.in(2).count, batch);
     if (length > longest) return invalid_argument("an update of {} does not fit a cache of {}", length, longest);
     for (int64_t b = 0; places && b < batch; ++b)
       if (places[b] < 0 || (!p_.circular && places[b] > longest - length))
-        return invalid_argument("write index {} with {} entries does not fit a cache of {}", places[b], length, longest);
+        return invalid_argument("write index {} with {} entries does not fit a cache of {}", places[b], length,
+                                longest);
     copy_elements(ctx, x.data, y.data, x.count, x.dtype);
     if (update.count == 0) return {};
-    ctx.parallel_for(batch * middle, move_grain(static_cast<size_t>(length * inner) * size_of(x.dtype)), [&](int64_t begin, int64_t end) {
-      for (int64_t k = begin; k < end; ++k) {
-        const int64_t place = (places ? places[k / middle] : 0) % longest;
-        const int64_t before = std::min(length, longest - place);  // up to the end of the cache
-        copy(y, (k * longest + place) * inner, update, k * length * inner, before * inner);
-        copy(y, k * longest * inner, update, (k * length + before) * inner, (length - before) * inner);
-      }
-    });
+    ctx.parallel_for(batch * middle, move_grain(static_cast<size_t>(length * inner) * size_of(x.dtype)),
+                     [&](int64_t begin, int64_t end) {
+                       for (int64_t k = begin; k < end; ++k) {
+                         const int64_t place = (places ? places[k / middle] : 0) % longest;
+                         const int64_t before = std::min(length, longest - place);  // up to the end of the cache
+                         copy(y, (k * longest + place) * inner, update, k * length * inner, before * inner);
+                         copy(y, k * longest * inner, update, (k * length + before) * inner, (length - before) * inner);
+                       }
+                     });
     return {};
   }
 
@@ -80,14 +88,16 @@ class TensorScatterKernel final : public Kernel {
     if (x.dtype == DType::string)
       std::copy_n(x.as<const std::string>() + from, n, y.as<std::string>() + to);
     else if (n > 0)
-      std::memcpy(element(y.data, to, y.dtype), element(x.data, from, x.dtype), static_cast<size_t>(n) * size_of(x.dtype));
+      std::memcpy(element(y.data, to, y.dtype), element(x.data, from, x.dtype),
+                  static_cast<size_t>(n) * size_of(x.dtype));
   }
 
   Params p_;
 };
 
 constexpr DTypes kTypes = kPlainTypes | DType::string;
-constexpr OpDef kDefs[] = {{"TensorScatter", infer, cpu<TensorScatterKernel>(kTypes), {.reviewed = 24, .in_place = {{0, 0}}}}};
+constexpr OpDef kDefs[] = {
+    {"TensorScatter", infer, cpu<TensorScatterKernel>(kTypes), {.reviewed = 24, .in_place = {{0, 0}}}}};
 
 }  // namespace
 

@@ -6,10 +6,15 @@ namespace {
 TEST(TensorScatter, LinearAndCircular) {
   const Tensor cache = tensor<float>({2, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
   const Tensor update = tensor<float>({2, 2, 2}, {21, 22, 23, 24, 25, 26, 27, 28});
-  EXPECT_EQ(values<float>(output({.op = "TensorScatter", .opset = 24, .inputs = {cache, update, tensor<int64_t>({2}, {1, 0})}})),
+  EXPECT_EQ(values<float>(
+                output({.op = "TensorScatter", .opset = 24, .inputs = {cache, update, tensor<int64_t>({2}, {1, 0})}})),
             (Floats{1, 2, 21, 22, 23, 24, 25, 26, 27, 28, 11, 12}));
-  EXPECT_EQ(values<float>(output({.op = "TensorScatter", .opset = 24, .inputs = {cache, update}})), (Floats{21, 22, 23, 24, 5, 6, 25, 26, 27, 28, 11, 12}));
-  EXPECT_EQ(values<float>(output({.op = "TensorScatter", .opset = 24, .inputs = {cache, update, tensor<int64_t>({2}, {2, 7})}, .attrs = {{"mode", std::string("circular")}}})),
+  EXPECT_EQ(values<float>(output({.op = "TensorScatter", .opset = 24, .inputs = {cache, update}})),
+            (Floats{21, 22, 23, 24, 5, 6, 25, 26, 27, 28, 11, 12}));
+  EXPECT_EQ(values<float>(output({.op = "TensorScatter",
+                                  .opset = 24,
+                                  .inputs = {cache, update, tensor<int64_t>({2}, {2, 7})},
+                                  .attrs = {{"mode", std::string("circular")}}})),
             (Floats{23, 24, 3, 4, 21, 22, 7, 8, 25, 26, 27, 28}));
   failure({.op = "TensorScatter", .opset = 24, .inputs = {cache, update, tensor<int64_t>({2}, {2, 0})}});
   failure({.op = "TensorScatter", .opset = 24, .inputs = {cache, update, tensor<int64_t>({1}, {0})}});

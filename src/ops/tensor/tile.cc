@@ -33,11 +33,14 @@ Status infer(const ir::Node& n, ir::Facts& f) {
         return invalid_argument("repeats {} has a negative entry", shape_text(*repeats));
       out[d] = in[d] * (*repeats)[d];
       if (in[d].is_int() && (*repeats)[d].is_int() && out[d].is_unknown())
-        return invalid_argument("axis {} of size {} repeated {} times is too large", d, in[d].value(), (*repeats)[d].value());
+        return invalid_argument("axis {} of size {} repeated {} times is too large", d, in[d].value(),
+                                (*repeats)[d].value());
     }
-    if (rank == 1 && f.in(0).content && (*repeats)[0].is_int() && out[0].is_int() && out[0].value() <= ir::kMaxContent) {
+    if (rank == 1 && f.in(0).content && (*repeats)[0].is_int() && out[0].is_int() &&
+        out[0].value() <= ir::kMaxContent) {
       std::vector<Dim> all;
-      for (int64_t i = 0; i < (*repeats)[0].value(); ++i) all.insert(all.end(), f.in(0).content->begin(), f.in(0).content->end());
+      for (int64_t i = 0; i < (*repeats)[0].value(); ++i)
+        all.insert(all.end(), f.in(0).content->begin(), f.in(0).content->end());
       f.out(0).content = std::move(all);
     }
   }
@@ -62,7 +65,8 @@ class TileKernel final : public Kernel {
     };
     for (int d = 0; d < x.rank; ++d) {
       const int64_t repeats = y.dim(d) / x.dim(d);
-      if (box.rank + 2 > kernels::kMaxCopyDims) return not_implemented("shape {} has too many axes", shape_text(x.shape()));
+      if (box.rank + 2 > kernels::kMaxCopyDims)
+        return not_implemented("shape {} has too many axes", shape_text(x.shape()));
       if (repeats > 1) add(repeats, 0, x.dim(d) * to[d]);
       if (x.dim(d) > 1) add(x.dim(d), from[d], to[d]);
     }

@@ -1,8 +1,9 @@
 // Transpose (ai.onnx 1 ... 25): permutes the dimensions; without perm it reverses them.
+#include "kernels/transpose.h"
+
 #include <algorithm>
 
 #include "kernels/convert.h"
-#include "kernels/transpose.h"
 #include "ops/dispatch.h"
 #include "ops/move.h"
 #include "ops/op.h"
@@ -52,9 +53,9 @@ Status infer(const ir::Node& n, ir::Facts& f) {
 }
 
 struct TransposeState final : KernelState {
-  TransposePlan plan;             // of whole bytes
-  kernels::CopyShape strings;     // strings move by strides
-  bool packed = false;            // sub-byte types: unpacked to bytes, moved, packed again
+  TransposePlan plan;          // of whole bytes
+  kernels::CopyShape strings;  // strings move by strides
+  bool packed = false;         // sub-byte types: unpacked to bytes, moved, packed again
   int64_t grain = 1;
 };
 
@@ -107,7 +108,8 @@ class TransposeKernel final : public Kernel {
     }
     ctx.parallel_for(s.plan.units, s.grain,
                      [&](int64_t begin, int64_t end) { kernels::transpose(s.plan, from, to, begin, end); });
-    if (s.packed) kernels::pack_bits(static_cast<const uint8_t*>(to), y.as<uint8_t>(), static_cast<size_t>(x.count), elem(x.dtype));
+    if (s.packed)
+      kernels::pack_bits(static_cast<const uint8_t*>(to), y.as<uint8_t>(), static_cast<size_t>(x.count), elem(x.dtype));
     return {};
   }
 

@@ -12,7 +12,8 @@ bool read_upper(const ir::Node& n) { return n.attr("upper", 1) != 0; }
 
 Status infer(const ir::Node&, ir::Facts& f) {
   if (!f.has(0)) return {};
-  if (f.has_rank(0) && f.in(0).rank() < 2) return invalid_argument("input 0 has rank {}, needs 2 at least", f.in(0).rank());
+  if (f.has_rank(0) && f.in(0).rank() < 2)
+    return invalid_argument("input 0 has rank {}, needs 2 at least", f.in(0).rank());
   f.set(0, f.dtype(0), f.in(0).type.shape);
   return {};
 }

@@ -83,7 +83,8 @@ class UniqueKernel final : public Kernel {
     if (!p_.flat) {
       TRN_ASSIGN(axis, normalize_axis(p_.axis, x.rank));
     }
-    const Entries<T> e{x.as<const T>(), product(dims, 0, axis), dims[axis], product(dims, axis + 1, static_cast<int>(dims.size()))};
+    const Entries<T> e{x.as<const T>(), product(dims, 0, axis), dims[axis],
+                       product(dims, axis + 1, static_cast<int>(dims.size()))};
 
     // Sorted entries fall into groups; equal ones keep their order, so that a group begins with its first occurrence.
     std::vector<int64_t> sorted(static_cast<size_t>(e.count));
@@ -115,7 +116,7 @@ class UniqueKernel final : public Kernel {
 
     dims[axis] = static_cast<int64_t>(first.size());
     if (ctx.has_out(0)) {
-      TRN_ASSIGN(TensorView* y, ctx.allocate_output(0, x.dtype, dims));
+      TRN_ASSIGN(TensorView * y, ctx.allocate_output(0, x.dtype, dims));
       T* to = y->as<T>();
       for (int64_t o = 0; o < e.outer; ++o)
         for (const int64_t i : first) to = std::copy_n(e.data + (o * e.count + i) * e.inner, e.inner, to);
@@ -124,7 +125,7 @@ class UniqueKernel final : public Kernel {
     for (int i = 1; i < 4; ++i) {
       if (!ctx.has_out(i)) continue;
       const int64_t size[] = {static_cast<int64_t>(lists[i - 1]->size())};
-      TRN_ASSIGN(TensorView* y, ctx.allocate_output(i, DType::i64, size));
+      TRN_ASSIGN(TensorView * y, ctx.allocate_output(i, DType::i64, size));
       std::copy(lists[i - 1]->begin(), lists[i - 1]->end(), y->as<int64_t>());
     }
     return {};
@@ -133,7 +134,8 @@ class UniqueKernel final : public Kernel {
   Params p_;
 };
 
-constexpr OpDef kDefs[] = {{"Unique", infer, cpu<UniqueKernel>(UniqueKernel::kTypes), {.reviewed = 28, .dynamic = true}}};
+constexpr OpDef kDefs[] = {
+    {"Unique", infer, cpu<UniqueKernel>(UniqueKernel::kTypes), {.reviewed = 28, .dynamic = true}}};
 
 }  // namespace
 

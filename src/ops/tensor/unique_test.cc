@@ -18,13 +18,19 @@ TEST(Unique, Flat) {
 }
 
 TEST(Unique, Axes) {
-  auto y = outputs({.op = "Unique", .inputs = {tensor<int32_t>({3, 3}, {1, 0, 0, 1, 0, 0, 2, 3, 4})}, .attrs = {{"axis", int64_t{0}}}, .outputs = 4});
+  auto y = outputs({.op = "Unique",
+                    .inputs = {tensor<int32_t>({3, 3}, {1, 0, 0, 1, 0, 0, 2, 3, 4})},
+                    .attrs = {{"axis", int64_t{0}}},
+                    .outputs = 4});
   EXPECT_EQ(shape(y[0]), (Ints{2, 3}));
   EXPECT_EQ(values<int32_t>(y[0]), (std::vector<int32_t>{1, 0, 0, 2, 3, 4}));
   EXPECT_EQ(values<int64_t>(y[1]), (Ints{0, 2}));
   EXPECT_EQ(values<int64_t>(y[2]), (Ints{0, 0, 1}));
   EXPECT_EQ(values<int64_t>(y[3]), (Ints{2, 1}));
-  y = outputs({.op = "Unique", .inputs = {tensor<float>({2, 4, 2}, {1, 1, 0, 1, 2, 1, 0, 1, 1, 1, 0, 1, 2, 1, 0, 1})}, .attrs = {{"axis", int64_t{1}}}, .outputs = 4});
+  y = outputs({.op = "Unique",
+               .inputs = {tensor<float>({2, 4, 2}, {1, 1, 0, 1, 2, 1, 0, 1, 1, 1, 0, 1, 2, 1, 0, 1})},
+               .attrs = {{"axis", int64_t{1}}},
+               .outputs = 4});
   EXPECT_EQ(values<float>(y[0]), (Floats{0, 1, 1, 1, 2, 1, 0, 1, 1, 1, 2, 1}));
   EXPECT_EQ(values<int64_t>(y[1]), (Ints{1, 0, 2}));
   EXPECT_EQ(values<int64_t>(y[2]), (Ints{1, 0, 2, 0}));
@@ -36,7 +42,8 @@ TEST(Unique, Edges) {
   EXPECT_EQ(shape(y[0]), (Ints{2}));
   EXPECT_EQ(values<float>(y[0])[0], 1);
   EXPECT_EQ(values<int64_t>(y[3]), (Ints{1, 2}));
-  EXPECT_EQ(texts(output({.op = "Unique", .inputs = {strings({3}, {"b", "a", "b"})}})), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(texts(output({.op = "Unique", .inputs = {strings({3}, {"b", "a", "b"})}})),
+            (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(shape(output({.op = "Unique", .inputs = {tensor<float>({0}, {})}})), (Ints{0}));
   EXPECT_EQ(inferred({.op = "Unique", .outputs = 3}, {fact({symbol("N"), 3})}, 2), "{3*N}");
 }

@@ -68,12 +68,12 @@ class WhereKernel final : public Kernel {
   }
 
  private:
-  static void strings(const kernels::BroadcastPlan& plan, int64_t begin, int64_t end, const bool* condition, const std::string* a,
-                      const std::string* b, std::string* y) {
+  static void strings(const kernels::BroadcastPlan& plan, int64_t begin, int64_t end, const bool* condition,
+                      const std::string* a, const std::string* b, std::string* y) {
     kernels::broadcast_rows(plan, begin, end, [&](const int64_t* offset, int64_t at, int64_t n) {
       for (int64_t i = 0; i < n; ++i)
         y[at + i] = condition[offset[0] + i * plan.inner_stride(0)] ? a[offset[1] + i * plan.inner_stride(1)]
-                                                                   : b[offset[2] + i * plan.inner_stride(2)];
+                                                                    : b[offset[2] + i * plan.inner_stride(2)];
     });
   }
 };

@@ -8,10 +8,14 @@ TEST(Where, Broadcasts) {
   Value y = output({.op = "Where", .inputs = {c, tensor<float>({3}, {1, 2, 3}), tensor<float>({}, {9})}});
   EXPECT_EQ(shape(y), (Ints{2, 3}));
   EXPECT_EQ(values<float>(y), (Floats{1, 2, 3, 9, 9, 9}));
-  EXPECT_EQ(texts(output({.op = "Where", .inputs = {c, strings({1}, {"a"}), strings({2, 1}, {"b", "c"})}})), (std::vector<std::string>{"a", "c"}));
-  EXPECT_EQ(values<int8_t>(output({.op = "Where", .inputs = {tensor<bool>({2}, {true, false}), tensor<int8_t>({2}, {1, 2}), tensor<int8_t>({2}, {3, 4})}})),
+  EXPECT_EQ(texts(output({.op = "Where", .inputs = {c, strings({1}, {"a"}), strings({2, 1}, {"b", "c"})}})),
+            (std::vector<std::string>{"a", "c"}));
+  EXPECT_EQ(values<int8_t>(output({.op = "Where",
+                                   .inputs = {tensor<bool>({2}, {true, false}), tensor<int8_t>({2}, {1, 2}),
+                                              tensor<int8_t>({2}, {3, 4})}})),
             (std::vector<int8_t>{1, 4}));
-  EXPECT_EQ(shape(output({.op = "Where", .inputs = {c, tensor<float>({2, 0}, {}), tensor<float>({}, {9})}})), (Ints{2, 0}));
+  EXPECT_EQ(shape(output({.op = "Where", .inputs = {c, tensor<float>({2, 0}, {}), tensor<float>({}, {9})}})),
+            (Ints{2, 0}));
   failure({.op = "Where", .inputs = {c, tensor<float>({3}, {1, 2, 3}), tensor<float>({2}, {1, 2})}});
 }
 

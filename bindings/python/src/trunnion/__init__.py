@@ -85,3 +85,19 @@ from .capi import (  # noqa: E402
 version = __version__
 package_name = "trunnion"
 cuda_version = ""
+
+__all__ = [
+    "ArenaExtendStrategy", "ExecutionMode", "ExecutionOrder", "GraphOptimizationLevel", "IOBinding",
+    "InferenceSession", "ModelMetadata", "NodeArg", "OrtAllocatorType", "OrtArenaCfg", "OrtDevice",
+    "OrtDeviceMemoryType", "OrtDeviceVendorId", "OrtEpAssignedNode", "OrtEpAssignedSubgraph", "OrtEpDevice",
+    "OrtExecutionProviderDevicePolicy", "OrtHardwareDevice", "OrtHardwareDeviceType", "OrtMemType", "OrtMemoryInfo",
+    "OrtMemoryInfoDeviceType", "OrtSparseFormat", "OrtSyncStream", "OrtValue", "OrtValueVector", "RunOptions",
+    "Session", "SessionIOBinding", "SessionOptions", "SparseTensor", "copy_tensors", "create_and_register_allocator",
+    "create_and_register_allocator_v2", "disable_telemetry_events", "enable_telemetry_events", "get_all_providers",
+    "get_available_providers", "get_build_info", "get_device", "get_ep_devices", "get_hardware_devices",
+    "get_version_string", "has_collective_ops", "preload_dlls", "print_debug_info",
+    "register_execution_provider_library", "set_default_logger_callback", "set_default_logger_severity",
+    "set_default_logger_verbosity", "set_global_thread_pool_sizes", "set_seed",
+    "unregister_execution_provider_library",
+    "__version__", "cuda_version", "package_name", "version",
+]  # fmt: skip

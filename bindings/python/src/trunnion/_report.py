@@ -36,6 +36,9 @@ def graph_text(self: Any) -> str:
 
 
 def summarize(report: dict) -> str:
-    """Text of a placement report."""
-    parts = [f"{entry['nodes']} nodes on {entry['provider']}" for entry in report.get("providers", [])]
+    """Text of a placement report: "12 nodes on CPUExecutionProvider"."""
+    parts = []
+    for entry in report.get("providers", []):
+        count = entry["nodes"]
+        parts.append(f"{count} node{'' if count == 1 else 's'} on {entry['name']}")
     return ", ".join(parts) or "no nodes"

@@ -198,9 +198,14 @@ class Session(_native.Session):
     memory = _report.memory
     graph_text = _report.graph_text
 
+    # Names that programs written for onnxruntime reach for.
     @property
     def _sess(self) -> Session:
         return self
+
+    @property
+    def _model_meta(self) -> ModelMetadata:
+        return self.get_modelmeta()
 
 
 class InferenceSession(Session):

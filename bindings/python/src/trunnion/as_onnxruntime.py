@@ -54,7 +54,7 @@ def folder() -> str:
             return str(cache)
     except OSError:
         pass
-    raise RuntimeError(f"neither {template} nor {cache} can hold a link to {library}")
+    return str(template)  # without the link: only programs that look for the library's file miss it
 
 
 def _link(root: Path, library: Path) -> bool:

@@ -1,0 +1,108 @@
+// BatchNormalization (inference) folded into the convolution before it, in double precision; where that is not possible,
+// into one multiply-add per channel.
+#include <cmath>
+
+#include "ep/cpu/fusion.h"
+
+namespace trunnion::ep {
+namespace {
+
+using passes::is_op;
+
+struct Affine {
+  std::vector<double> scale, shift;
+};
+
+std::optional<Affine> affine_of(const ir::Node& n) {
+  if (n.attr("training_mode", 0) != 0 || n.attr("spatial", 1) == 0 || !n.output(0) || n.output(0)->fact.dtype() != DType::f32) return std::nullopt;
+  if (n.since() < 7 && n.attr("is_test", 0) == 0) return std::nullopt;
+  for (size_t k = 1; k < n.outputs().size(); ++k)
+    if (n.outputs()[k] && !n.outputs()[k]->unused()) return std::nullopt;
+  const Tensor* t[4];
+  for (int i = 0; i < 4; ++i) {
+    t[i] = passes::constant_input(n, i + 1);
+    if (!t[i] || t[i]->dtype() != DType::f32 || t[i]->count() != t[0]->count()) return std::nullopt;
+  }
+  const double eps = n.attr("epsilon", 1e-5f);
+  Affine a;
+  for (int64_t c = 0; c < t[0]->count(); ++c) {
+    const double s = t[0]->data<float>()[c] / std::sqrt(static_cast<double>(t[3]->data<float>()[c]) + eps);
+    a.scale.push_back(s);
+    a.shift.push_back(t[1]->data<float>()[c] - t[2]->data<float>()[c] * s);
+  }
+  return a;
+}
+
+Result<Tensor> vector_of(const std::vector<double>& v) {
+  const int64_t dims[] = {static_cast<int64_t>(v.size())};
+  TRN_ASSIGN(Tensor t, Tensor::allocate(DType::f32, dims));
+  for (size_t i = 0; i < v.size(); ++i) t.data<float>()[i] = static_cast<float>(v[i]);
+  return t;
+}
+
+// The convolution's weights and bias with the affine map applied to its output; false when it cannot be.
+Result<bool> fold(ir::Rewriter& rw, ir::Node* conv, const Affine& a) {
+  const Tensor* w = passes::constant_input(*conv, 1);
+  const Tensor* b = conv->input(2) ? passes::constant_input(*conv, 2) : nullptr;
+  if (!w || w->dtype() != DType::f32 || w->rank() < 3 || (conv->input(2) && (!b || b->dtype() != DType::f32))) return false;
+  const bool transposed = conv->op_type() == "ConvTranspose";
+  const int64_t groups = conv->attr("group", 1), channels = static_cast<int64_t>(a.scale.size());
+  const int64_t per_group = transposed ? w->shape()[1] : w->shape()[0] / groups;
+  if (per_group * groups != channels || (b && b->count() != channels)) return false;
+  TRN_ASSIGN(Tensor scaled, Tensor::allocate(DType::f32, w->shape()));
+  const int64_t taps = w->count() / (w->shape()[0] * w->shape()[1]);
+  for (int64_t i = 0; i < w->shape()[0]; ++i)
+    for (int64_t j = 0; j < w->shape()[1]; ++j) {
+      const int64_t channel = transposed ? i / (w->shape()[0] / groups) * per_group + j : i;
+      const int64_t at = (i * w->shape()[1] + j) * taps;
+      for (int64_t t = 0; t < taps; ++t) scaled.data<float>()[at + t] = static_cast<float>(w->data<float>()[at + t] * a.scale[static_cast<size_t>(channel)]);
+    }
+  std::vector<double> bias = a.shift;
+  for (int64_t c = 0; b && c < channels; ++c) bias[static_cast<size_t>(c)] += b->data<float>()[c] * a.scale[static_cast<size_t>(c)];
+  TRN_ASSIGN(Tensor new_bias, vector_of(bias));
+  ir::Value* old[] = {conv->input(1), conv->input(2)};
+  rw.set_input(conv, 1, rw.constant(old[0]->name(), std::move(scaled)));
+  if (conv->inputs().size() < 3) rw.resize_inputs(conv, 3);
+  rw.set_input(conv, 2, rw.constant(conv->output(0)->name() + "_bias", std::move(new_bias)));
+  rw.erase_unused_constants(old);
+  return true;
+}
+
+}  // namespace
+
+Status batch_norm_fusion(ir::Graph& graph, passes::PassContext& context) {
+  ir::Rewriter rw(graph, "BatchNormFusion", context.log);
+  for (ir::Node* n = graph.first(); n;) {
+    ir::Node* next = n->next();
+    if (is_op(n, "BatchNormalization") && n->input(0)) {
+      if (const auto affine = affine_of(*n)) {
+        const std::vector<ir::Value*> old(n->inputs().begin() + 1, n->inputs().end());
+        ir::Node* conv = n->input(0)->producer();
+        bool folded = false;
+        if (conv && (is_op(conv, "Conv") || is_op(conv, "ConvTranspose")) && only_user(n->input(0)) == n && ir::Rewriter::can_replace(n->output(0), conv->output(0))) {
+          rw.begin("into the convolution", {conv, n});
+          TRN_ASSIGN(folded, fold(rw, conv, *affine));
+          if (folded) {
+            rw.absorb(conv, n);
+            rw.bypass(n, conv->output(0));
+          }
+        }
+        if (!folded && n->input(0)->fact.has_rank() && n->input(0)->fact.rank() >= 2) {
+          rw.begin("into scale and shift", {n});
+          TRN_ASSIGN(Tensor scale, vector_of(affine->scale));
+          TRN_ASSIGN(Tensor shift, vector_of(affine->shift));
+          ir::Node* made = rw.insert("ScaleShift", "trunnion", 1, {n->input(0), rw.constant("scale", std::move(scale)), rw.constant("shift", std::move(shift))},
+                                     {n->output(0)->name()}, {{"axis", int64_t{1}, {}}}, n, n->name());
+          rw.bypass(n, made->output(0));
+          folded = true;
+        }
+        if (folded) rw.erase_unused_constants(old);
+      }
+    }
+    n = next;
+  }
+  context.changes += rw.changes();
+  return {};
+}
+
+}  // namespace trunnion::ep

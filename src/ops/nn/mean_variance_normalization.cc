@@ -1,0 +1,86 @@
+// MeanVarianceNormalization (ai.onnx 9, 13): (x - mean) / (standard deviation + 1e-9) over a set of axes.
+#include <cmath>
+
+#include "ops/dispatch.h"
+#include "ops/elementwise.h"
+#include "ops/widen.h"
+
+namespace trunnion::ops {
+namespace {
+
+std::vector<int64_t> axes(const ir::Node& n) { return n.ints("axes", {0, 2, 3}); }
+
+Status infer(const ir::Node& n, ir::Facts& f) {
+  if (f.has_rank(0)) TRN_TRY(normalize_axes(axes(n), f.in(0).rank(), "axis"));
+  return infer_elementwise(n, f);
+}
+
+struct MvnState final : KernelState {
+  Shape kept_stride;  // for each dimension, its step in the array of sums; 0 where it is summed over
+  int64_t sums = 1;
+};
+
+class MvnKernel final : public Kernel {
+ public:
+  static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) { return std::unique_ptr<Kernel>(new MvnKernel(axes(node))); }
+
+  Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override {
+    auto s = std::make_unique<MvnState>();
+    const TensorView& x = ctx.in(0);
+    TRN_ASSIGN(const auto reduced, normalize_axes(axes_, x.rank, "axis"));
+    s->kept_stride.resize(static_cast<size_t>(x.rank));
+    for (int d = x.rank; d-- > 0;) {
+      if (std::find(reduced.begin(), reduced.end(), d) != reduced.end()) continue;
+      s->kept_stride[d] = s->sums;
+      s->sums *= x.dim(d);
+    }
+    ctx.request_scratch(static_cast<size_t>(2 * s->sums) * sizeof(double));
+    return std::unique_ptr<KernelState>(std::move(s));
+  }
+
+  Status run(KernelContext& ctx) const override {
+    const auto& s = *ctx.state<MvnState>();
+    const TensorView &x = ctx.in(0), &y = ctx.out(0);
+    if (x.count == 0) return {};
+    double *mean = reinterpret_cast<double*>(ctx.scratch()), *var = mean + s.sums;
+    std::fill_n(mean, 2 * s.sums, 0.0);
+    const double n = static_cast<double>(x.count / s.sums);
+    return dispatch<(DType::f32 | DType::f64).bits()>(x.dtype, [&]<class T>() {
+      const T* from = x.as<T>();
+      T* to = y.as<T>();
+      each(x, s, [&](int64_t i, int64_t k) { mean[k] += from[i]; });
+      for (int64_t k = 0; k < s.sums; ++k) mean[k] /= n;
+      each(x, s, [&](int64_t i, int64_t k) { var[k] += (from[i] - mean[k]) * (from[i] - mean[k]); });
+      for (int64_t k = 0; k < s.sums; ++k) var[k] = 1 / (std::sqrt(var[k] / n) + 1e-9);
+      each(x, s, [&](int64_t i, int64_t k) { to[i] = static_cast<T>((from[i] - mean[k]) * var[k]); });
+    });
+  }
+
+ private:
+  explicit MvnKernel(std::vector<int64_t> axes) : axes_(std::move(axes)) {}
+
+  // fn(element, its sum) for all elements in order.
+  template <class F>
+  static void each(const TensorView& x, const MvnState& s, F&& fn) {
+    Shape at(static_cast<size_t>(x.rank));
+    int64_t sum = 0;
+    for (int64_t i = 0; i < x.count; ++i) {
+      fn(i, sum);
+      for (int d = x.rank; d-- > 0;) {
+        sum += s.kept_stride[d];
+        if (++at[d] < x.dim(d)) break;
+        sum -= s.kept_stride[d] * x.dim(d);
+        at[d] = 0;
+      }
+    }
+  }
+
+  std::vector<int64_t> axes_;
+};
+
+constexpr OpDef kDefs[] = {{"MeanVarianceNormalization", infer, cpu_widened<MvnKernel>(kFloats), {.reviewed = 13, .in_place = {{0, 0}}}}};
+
+}  // namespace
+
+TRUNNION_OPS(mean_variance_normalization, kDefs);
+}  // namespace trunnion::ops

@@ -1,0 +1,170 @@
+"""Programs that import onnxruntime, run on trunnion."""
+import os
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+PROGRAM = """
+import importlib.metadata, importlib.util, json, os, pathlib, sys
+import onnxruntime
+import onnxruntime as ort
+import onnxruntime.capi.onnxruntime_pybind11_state as state
+from onnxruntime import InferenceSession, SessionOptions, GraphOptimizationLevel, get_available_providers
+from onnxruntime.capi import _pybind_state as C
+from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, NoSuchFile, NotImplemented, RuntimeException
+from onnxruntime.capi.onnxruntime_inference_collection import IOBinding, OrtDevice, OrtValue, SparseTensor
+from onnxruntime.datasets import get_example
+import trunnion
+
+spec = importlib.util.find_spec("onnxruntime")
+session = InferenceSession(get_example("mul_1.onnx"), SessionOptions(), providers=["CPUExecutionProvider"])
+try:
+    session.run(None, {"Q": [[1, 1]] * 3, "X": [[1, 1]] * 3})
+except state.InvalidArgument as error:
+    message = str(error)
+print(json.dumps({
+    "main": __name__, "argv": sys.argv[1:], "same": ort.InferenceSession is trunnion.InferenceSession,
+    "versions": [ort.__version__, importlib.metadata.version("onnxruntime")],
+    "distribution": importlib.metadata.distribution("onnxruntime").metadata["Name"],
+    "origin": pathlib.Path(spec.origin).name,
+    "library": [sorted(p.name for p in pathlib.Path(f, "capi").glob("libonnxruntime.so*")) for f in spec.submodule_search_locations],
+    "runs": session.run(None, {"X": [[1, 1]] * 3})[0].tolist(), "message": message,
+    "modules": onnxruntime.capi.onnxruntime_pybind11_state is C or hasattr(C, "Fail"),
+    "private": ort._pybind_state is not None,
+}))
+"""
+
+
+def facts(done):
+    import json
+
+    found = json.loads(done.stdout.strip().splitlines()[-1])
+    assert found["same"] and found["versions"] == ["1.32.0", "1.32.0"] and found["distribution"] == "onnxruntime"
+    assert found["runs"] == [[1, 2], [3, 4], [5, 6]] and "Invalid input name: Q" in found["message"]
+    assert found["origin"] == "__init__.py" and found["library"] == [["libonnxruntime.so.1"]]
+    assert found["modules"] and found["private"]
+    return found
+
+
+@pytest.fixture
+def program(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def test_script(python, program):
+    found = facts(python("-m", "trunnion.as_onnxruntime", program, "--flag", "value"))
+    assert found["main"] == "__main__" and found["argv"] == ["--flag", "value"]
+
+
+def test_module(python, program, tmp_path):
+    done = python("-m", "trunnion.as_onnxruntime", "-m", "program", "x", PYTHONPATH=path_with(tmp_path))
+    assert facts(done)["argv"] == ["x"]
+
+
+def path_with(folder):
+    import trunnion
+
+    return os.pathsep.join([str(folder), os.path.dirname(os.path.dirname(os.path.abspath(trunnion.__file__)))])
+
+
+def test_code(python):
+    assert facts(python("-m", "trunnion.as_onnxruntime", "-c", PROGRAM, "a"))["argv"] == ["a"]
+
+
+def test_zip(python, tmp_path):
+    path = tmp_path / "program.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("__main__.py", PROGRAM)
+    facts(python("-m", "trunnion.as_onnxruntime", path))
+
+
+def test_scripts_folder_comes_first(python, tmp_path):
+    (tmp_path / "beside.py").write_text("name = 'mine'")
+    script = tmp_path / "script.py"
+    script.write_text("import beside, sys, onnxruntime; print(beside.name, sys.argv[0] == __file__, onnxruntime.__version__)")
+    assert python("-m", "trunnion.as_onnxruntime", script).stdout.split() == ["mine", "True", "1.32.0"]
+
+
+def test_install(python):
+    code = "import trunnion.as_onnxruntime as a; a.install(); a.install()\n" + PROGRAM
+    facts(python(code=code))
+
+
+def test_started_pythons(python, program):
+    code = (
+        "import trunnion.as_onnxruntime as a; a.install()\n"
+        "import subprocess, sys\n"
+        f"print(subprocess.run([sys.executable, {str(program)!r}], capture_output=True, text=True, check=True).stdout)\n"
+    )
+    facts(python(code=code))
+
+
+def test_spawned_workers(python, tmp_path):
+    script = tmp_path / "workers.py"
+    script.write_text(
+        "import multiprocessing\n"
+        "def work(x):\n"
+        "    import onnxruntime as ort\n"
+        "    return ort.InferenceSession(ort.datasets.get_example('mul_1.onnx')).run(None, {'X': [[x, x]] * 3})[0].sum()\n"
+        "if __name__ == '__main__':\n"
+        "    with multiprocessing.get_context('spawn').Pool(2) as pool:\n"
+        "        print(*pool.map(work, [1, 2]))\n"
+    )
+    assert python("-m", "trunnion.as_onnxruntime", script).stdout.split() == ["21.0", "42.0"]
+
+
+def test_exit_codes_and_errors(python, tmp_path):
+    def run(*arguments):
+        return python("-m", "trunnion.as_onnxruntime", *arguments, check=False)
+
+    assert run("-c", "raise SystemExit(3)").returncode == 3
+    failed = run("-c", "1 / 0")
+    assert failed.returncode == 1 and "ZeroDivisionError" in failed.stderr
+    assert run("--help").returncode == 0 and "SCRIPT" in run("--help").stdout
+    for arguments in ((), ("-m",), ("-x",), (tmp_path / "no.py",)):
+        done = run(*arguments)
+        assert done.returncode == 2 and done.stderr.strip()
+
+
+def test_another_onnxruntime_is_imported_already(python, tmp_path):
+    (tmp_path / "onnxruntime").mkdir()
+    (tmp_path / "onnxruntime" / "__init__.py").write_text("")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "import onnxruntime, trunnion.as_onnxruntime as a\n"
+        "try: a.install()\n"
+        "except RuntimeError as error: print(error)\n"
+    )
+    assert "onnxruntime is imported already, from" in python(code=code).stdout
+
+
+def test_it_wins_over_an_installed_one(python, tmp_path):
+    (tmp_path / "onnxruntime").mkdir()
+    (tmp_path / "onnxruntime" / "__init__.py").write_text("__version__ = 'other'")
+    done = python("-m", "trunnion.as_onnxruntime", "-c", "import onnxruntime; print(onnxruntime.__version__)",
+                  PYTHONPATH=path_with(tmp_path))  # fmt: skip
+    assert done.stdout.strip() == "1.32.0"
+
+
+def test_read_only_package(tmp_path):
+    """Where the package cannot hold the link to its library, the user's cache does."""
+    import shutil
+
+    import trunnion
+    from trunnion import _native
+
+    source = os.path.dirname(os.path.abspath(trunnion.__file__))
+    shutil.copytree(source, tmp_path / "lib" / "trunnion", ignore=shutil.ignore_patterns("libonnxruntime*", "__pycache__"))
+    capi = tmp_path / "lib/trunnion/_as_onnxruntime/onnxruntime/capi"
+    (capi / "libonnxruntime.so.1").symlink_to("/nowhere")  # cannot become the right link
+    env = {**os.environ, "PYTHONPATH": str(tmp_path / "lib"), "XDG_CACHE_HOME": str(tmp_path / "cache"),
+           "TRUNNION_LIBRARY": _native.library_path()}  # fmt: skip
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-m", "trunnion.as_onnxruntime", "-c", PROGRAM], env=env, text=True, capture_output=True)
+        assert done.returncode == 0, done.stderr
+        facts(done)
+    assert len(list((tmp_path / "cache" / "trunnion").iterdir())) == 1
