@@ -1,7 +1,7 @@
 """Measures one model in a process of its own, so that the peak memory is that model's.
 
-python measure.py MODEL [--feeds FILE.npz] [--seconds S] [--json]     (through ./dev python, or ./dev bench MODEL)
-Without feeds the inputs are seeded random numbers, with 1 for every free dimension.
+./dev bench MODEL [--feeds FILE.npz | --shape NAME=1,3,48,192 ...] [--seconds S] [--json]
+Without feeds the inputs are seeded random numbers; a free dimension without --shape is 1.
 """
 import argparse
 import json
@@ -29,26 +29,37 @@ def memory_mib(field: str) -> float:
     return math.nan
 
 
-def random_feeds(session) -> dict:
+def parse_shapes(texts: list) -> dict:
+    """{"x": (1, 3, 48, 192)} of ["x=1,3,48,192"]."""
+    shapes = {}
+    for text in texts:
+        name, _, dims = text.rpartition("=")
+        if not name or not all(dim.isdigit() for dim in dims.split(",")):
+            sys.exit(f"--shape {text}: not of the form NAME=1,3,48,192")
+        shapes[name] = tuple(map(int, dims.split(",")))
+    return shapes
+
+
+def random_feeds(session, shapes: dict) -> dict:
     generator = np.random.default_rng(0)
     feeds = {}
     for value in session.get_inputs():
         name = value.type.removeprefix("tensor(").removesuffix(")")
         if name not in TYPES:
             sys.exit(f"{value.name} is a {value.type}: give it with --feeds")
-        shape = [dim if isinstance(dim, int) else 1 for dim in value.shape]
+        shape = shapes.get(value.name) or [dim if isinstance(dim, int) else 1 for dim in value.shape]
         numbers = generator.random(shape) if name in ("float", "double", "float16") else generator.integers(0, 2, shape)
         feeds[value.name] = numbers.astype(TYPES[name])
     return feeds
 
 
-def measure(model: str, feeds_path: str, seconds: float) -> dict:
+def measure(model: str, feeds_path: str, shapes: dict, seconds: float) -> dict:
     feeds = dict(np.load(feeds_path)) if feeds_path else None
     before = memory_mib("VmRSS")
     start = time.perf_counter()
     session = trunnion.InferenceSession(model, providers=["CPUExecutionProvider"])
     loaded = time.perf_counter()
-    feeds = feeds or random_feeds(session)
+    feeds = feeds or random_feeds(session, shapes)
     begun = time.perf_counter()
     session.run(None, feeds)
     first = time.perf_counter() - begun
@@ -85,11 +96,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Load time, run times, peak memory and placement of a model.")
     parser.add_argument("model")
     parser.add_argument("--feeds", default="", help="an .npz with one array per input")
+    parser.add_argument("--shape", action="append", default=[], help="NAME=1,3,48,192, for each input with free dimensions")
     parser.add_argument("--seconds", type=float, default=2.0, help="repeat for this long (default 2)")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     try:
-        result = measure(arguments.model, arguments.feeds, arguments.seconds)
+        result = measure(arguments.model, arguments.feeds, parse_shapes(arguments.shape), arguments.seconds)
     except Exception as error:  # whatever a file or an engine can be wrong with: one line, not a traceback
         sys.exit(f"{arguments.model}: {error}")
     print(json.dumps(result) if arguments.json else f"{HEADER}   (times in ms)\n{row(result)}")

@@ -27,6 +27,15 @@ typedef struct TrunnionApi {
 
   /* The graph as it is run, after all rewrites, in the engine's text form. */
   OrtStatus* (*SessionGraphText)(const OrtSession* session, OrtAllocator* allocator, char** text);
+
+  /* What a model file is, without running it: a JSON object with inputs, outputs, opsets, operators with counts,
+   * parameters, flops and activation_bytes (numbers or expressions of the model's symbols, as texts) and problems (what
+   * would not run, and why). `options` (may be NULL) counts for free-dimension overrides. */
+  OrtStatus* (*InspectModelJson)(const OrtEnv* env, const char* path, const OrtSessionOptions* options,
+                                 OrtAllocator* allocator, char** json);
+
+  /* One line: how many nodes which provider took. */
+  OrtStatus* (*SessionPlacementSummary)(const OrtSession* session, OrtAllocator* allocator, char** text);
 } TrunnionApi;
 
 /* NULL for a version that the library does not have. */

@@ -1,6 +1,7 @@
 // TrunnionGetApi: what the engine offers beyond the ONNX Runtime C ABI.
 #include "abi/session_handle.h"
 #include "abi/slots.h"
+#include "session/inspect.h"
 #include "session/profile.h"
 #include "trunnion/trunnion.h"
 
@@ -44,9 +45,20 @@ Status graph_text(const OrtSession* session, OrtAllocator* allocator, char** tex
   return give(session, allocator, text, [](const session::Session& s) { return s.graph_text(); });
 }
 
+Status inspect(const OrtEnv* env, const char* path, const OrtSessionOptions* options, OrtAllocator* allocator, char** json) {
+  TRN_REQUIRE(env, path, allocator, json);
+  TRN_ASSIGN(const std::string text,
+             session::inspect_model({env->log.logger, env->pool}, path, options ? options->options : session::Options{}));
+  return copy_string(allocator, text, json);
+}
+
+Status placement_summary(const OrtSession* session, OrtAllocator* allocator, char** text) {
+  return give(session, allocator, text, [](const session::Session& s) { return s.placement_summary(); });
+}
+
 constexpr TrunnionApi kTrunnionApi = {
     TRUNNION_API_VERSION,   version, Slot<placement>::call, Slot<load_timings>::call, Slot<memory>::call,
-    Slot<graph_text>::call,
+    Slot<graph_text>::call, Slot<inspect>::call, Slot<placement_summary>::call,
 };
 
 }  // namespace

@@ -255,4 +255,18 @@ void conv_int8_tile(const ConvInt8Plan& plan, const ConvInt8Args& args, int64_t 
   }
 }
 
+ConvInt8Region conv_int8_region(const ConvInt8Plan& plan, int64_t tile) {
+  const ConvShape& s = plan.shape;
+  const int64_t row = tile / plan.col_tiles * plan.row_step, col = tile % plan.col_tiles * plan.col_step;
+  const int64_t unit = plan.depthwise ? s.out[2] : 1;  // pixels of a row
+  const int64_t last = s.batch * conv_out_pixels(s);
+  const int64_t end = (row + plan.row_step) * unit;
+  ConvInt8Region r{row * unit, end < last ? end : last, 0, s.cout};
+  if (s.groups == 1) {
+    r.channel_begin = col;
+    r.channel_end = col + plan.col_step < s.cout ? col + plan.col_step : s.cout;
+  }
+  return r;
+}
+
 }  // namespace trunnion::kernels

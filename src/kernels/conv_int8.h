@@ -46,4 +46,11 @@ struct ConvInt8Args {
 void conv_int8_tile(const ConvInt8Plan& plan, const ConvInt8Args& args, int64_t tile_begin, int64_t tile_end,
                     void* scratch);
 
+// What a tile writes: output pixels (all images counted through) and channels.
+struct ConvInt8Region {
+  int64_t pixel_begin = 0, pixel_end = 0;
+  int64_t channel_begin = 0, channel_end = 0;
+};
+ConvInt8Region conv_int8_region(const ConvInt8Plan& plan, int64_t tile);
+
 }  // namespace trunnion::kernels

@@ -15,6 +15,8 @@ void for_each_op(FunctionRef<void(const OpDef&)> fn);
 // Sets node.def and node.schema for every node of the graph and its bodies, and checks arity, attributes and versions.
 // Errors name the node, what was expected and what was found.
 Status resolve(ir::Graph& graph);
+// The same for one node, bodies not included.
+Status resolve(ir::Node& node);
 
 // Infers types, shapes and contents through the graph and its bodies, in order. Facts that the model declares are merged:
 // a declared type or shape that contradicts the inferred one is an error that names the value.

@@ -37,7 +37,7 @@ Status unknown_operator(const ir::Node& n) {
                n.domain(), n.op_type());
 }
 
-Status resolve_node(ir::Node& n) {
+Status resolve_one(ir::Node& n) {
   if (!n.def) n.def = find_op(n.domain(), n.op_type());
   if (!n.schema) {
     n.schema = schema::find(n.domain(), n.op_type(), n.opset());
@@ -65,11 +65,16 @@ Status resolve_node(ir::Node& n) {
 
 }  // namespace
 
+Status resolve(ir::Node& node) {
+  auto s = resolve_one(node);
+  return s.ok() ? s : s.with_context(node.label());
+}
+
 Status resolve(ir::Graph& graph) {
   Status status;
   graph.for_each_node_deep([&](ir::Node* n) {
     if (!status.ok()) return;
-    if (auto s = resolve_node(*n); !s.ok()) status = s.with_context(n->label());
+    status = resolve(*n);
   });
   return status;
 }

@@ -80,6 +80,17 @@ Result<std::unique_ptr<Session>> Session::load(const Environment& environment, M
   return session;
 }
 
+Result<std::shared_ptr<ir::Model>> Session::read_model(const Environment& environment, const std::string& path, const Options& options) {
+  Session s;
+  s.options_ = options;
+  s.logger_ = environment.logger;
+  ModelSource source;
+  source.path = path;
+  TRN_TRY(s.import(std::move(source)));
+  // The weights are views into the file: it lives as long as the model.
+  return std::shared_ptr<ir::Model>(s.model_.get(), [model = s.model_, file = s.file_](ir::Model*) {});
+}
+
 std::optional<int64_t> Session::dimension_override(std::string_view symbol, std::string_view denotation) const {
   if (!symbol.empty())
     for (const auto& [name, value] : options_.dimension_by_name)

@@ -42,6 +42,9 @@ class Session {
   static Result<std::unique_ptr<Session>> load(const Environment& environment, ModelSource source, Options options);
   ~Session();
 
+  // The model as it stands in the file, operators not resolved.
+  static Result<std::shared_ptr<ir::Model>> read_model(const Environment& environment, const std::string& path, const Options& options);
+
   std::span<const Port> inputs() const { return inputs_; }
   std::span<const Port> outputs() const { return outputs_; }
   std::span<const Port> overridable_initializers() const { return overridable_; }

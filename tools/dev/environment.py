@@ -19,7 +19,7 @@ REQUIREMENTS = {
     "test": BINDING / "requirements-test.txt",
     "demo": ROOT / "demo/requirements.txt",
 }
-PIP = ["-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--no-deps"]
+PIP = ["-m", "pip", "--disable-pip-version-check", "--no-input", "install"]
 
 
 def find_interpreter() -> tuple | None:
@@ -48,7 +48,8 @@ def ensure(*purposes: str) -> None:
         mark = steps.fingerprint(REQUIREMENTS[purpose], VENV.stat().st_ino)
         if not steps.is_done(f"requirements-{purpose}", mark):
             title = f"install the Python packages to {purpose}"
-            steps.run(title, [PYTHON, *PIP, "-r", REQUIREMENTS[purpose]])
+            options = ["--no-deps"] if purpose == "demo" else []  # the demo's reader asks for the engine that trunnion replaces
+            steps.run(title, [PYTHON, *PIP, *options, "-r", REQUIREMENTS[purpose]])
             steps.set_done(f"requirements-{purpose}", mark)
 
 
@@ -60,6 +61,11 @@ def link_trunnion() -> None:
         link.write_text(f"{MODULE}\n")
 
 
+# What the demo's reader feeds its models with: a picture, six lines to turn, six lines to read.
+DEMO_SHAPES = {"det": "x=1,3,736,992", "cls": "x=6,3,48,192", "rec": "x=6,3,48,320"}
+
+
 def demo_models() -> list:
-    """The model files that the demo's reader carries."""
-    return sorted(VENV.glob("lib/python3.*/site-packages/rapidocr_onnxruntime/models/*.onnx"))
+    """For each model that the demo's reader carries: [file, --shape, its input's shape]."""
+    models = sorted(VENV.glob("lib/python3.*/site-packages/rapidocr_onnxruntime/models/*.onnx"))
+    return [[model, "--shape", shape] for model in models for kind, shape in DEMO_SHAPES.items() if f"_{kind}_" in model.name]

@@ -15,7 +15,7 @@ HELP = """usage: ./dev VERB [ARGUMENTS]
   demo [PICTURE]    read the text of a picture (default: the shipped one) with rapidocr-onnxruntime on trunnion
   test [PART...]    build, then run the tests; parts: checks, unit (C++), python; default all
   build             the library, the command line and the Python module
-  bench [MODEL...]  measure models (default: those of the demo) and run the micro-benchmarks
+  bench [MODEL ...] measure a model (./dev bench --help); without one, those of the demo and the kernels
   format            lay out the C++ sources
   check [NAME...]   the checks that keep the house: layers, sizes, words, formatting, generated, isa_objects,
                     static_init
@@ -103,8 +103,8 @@ def verb_check(arguments: list) -> int:
 def verb_bench(arguments: list) -> int:
     build("demo")
     code = 0
-    for model in arguments or environment.demo_models():
-        code |= steps.stream([PYTHON, ROOT / "demo/measure.py", model])[0]
+    for model in [arguments] if arguments else environment.demo_models():
+        code |= steps.stream([PYTHON, ROOT / "demo/measure.py", *model])[0]
     if arguments:
         return code
     packages.ensure(packages.BENCH)

@@ -6,7 +6,7 @@ namespace trunnion::ops {
 
 Result<ir::Fact> join_facts(const ir::Fact& a, const ir::Fact& b, std::string_view what) {
   if (a.type.kind == Type::Kind::unknown || b.type.kind == Type::Kind::unknown) return ir::Fact{};
-  if (a.type.kind == Type::Kind::optional && b.type.kind != Type::Kind::optional && a.type.inner && same_kind(*a.type.inner, b.type)) return a;
+  if (a.type.kind == Type::Kind::optional && b.type.kind != Type::Kind::optional && a.type.inner && same_kind(*a.type.inner, b.type)) return b;
   if (!same_kind(a.type, b.type)) return invalid_graph("{} is {} in one place and {} in the other", what, a.type.text(), b.type.text());
   ir::Fact out = a;
   out.content.reset();

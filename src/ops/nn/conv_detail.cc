@@ -212,12 +212,17 @@ Result<ConvEngine> ConvEngine::make(const ir::Node& node, ConvParams params, boo
   if (weights.rank() < 3 || weights.rank() > 5) return not_implemented("a convolution over {} spatial dimensions", weights.rank() - 2);
   if (weights.count() == 0) return e;
   TRN_ASSIGN(const ConvChannels c, conv_channels(e.params_, weights.shape()));
-  // The packed order does not depend on the size of the picture: any that the kernel fits will do.
+  // The packed order of a transposed convolution depends on the padding, which output_shape makes depend on the picture.
+  if (e.params_.transposed && !e.params_.output_shape.empty()) return e;
+  // It never depends on the size of the picture: any that the kernel fits will do.
   Shape x{1, c.cin};
-  for (size_t i = 0; i < c.kernel.size(); ++i) x.push_back(at(e.params_.dilations, static_cast<int>(i), 1) * (c.kernel[i] - 1) + 1);
+  for (size_t i = 0; i < c.kernel.size(); ++i) {
+    int64_t size = at(e.params_.dilations, static_cast<int>(i), 1) * (c.kernel[i] - 1) + 1;
+    if (e.params_.transposed && !e.params_.pads.empty()) size += std::max<int64_t>(0, e.params_.pads[i] + e.params_.pads[i + c.kernel.size()]);
+    x.push_back(size);
+  }
   ConvParams loose = e.params_;
-  loose.pads.clear();
-  loose.output_shape.clear();
+  if (!loose.transposed) loose.pads.clear();
   TRN_ASSIGN(const kernels::ConvShape shape, conv_shape(loose, x, c));
   const kernels::ConvPlan plan = kernels::conv_plan(shape, 1);
   const int64_t size[] = {plan.packed_size};

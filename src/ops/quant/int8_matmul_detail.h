@@ -7,11 +7,26 @@
 
 namespace trunnion::ops {
 
-// Values that a matrix product has once, or for each row of A (or column of B), by batch too.
-struct Int8Terms {
-  int64_t count = 1;       // 1, or entries for every row (column)
-  int64_t batch_step = 0;  // entries from batch to batch
+// Zero points or scales of a matrix operand: one value, or one for each row of A (tensor [M] or [..., M, 1]), or for each
+// column of B ([N] or [..., 1, N]). Laid out batch by batch of the product.
+struct MatrixTerms {
+  int64_t count = 0;       // entries of one batch: 1, or one per row (column); 0: no terms at all
+  int64_t batches = 1;     // how often they are laid out
+  int64_t batch_step = 0;  // entries from batch to batch of the product
+  Shape dims, batch_dims;  // of the tensor, and the batch dimensions that it is spread over
+
+  bool many() const { return count > 1; }
+  int64_t size() const { return count * batches; }
+  // The tensor's entry that stands at position i of the layout.
+  int64_t source(int64_t i) const;
 };
+// `rows` says which operand it is; a and b are the operands' shapes.
+Result<MatrixTerms> matrix_terms(const TensorView* terms, std::span<const int64_t> a, std::span<const int64_t> b, bool rows);
+// Writes terms.size() zero points or scales.
+void read_terms(const MatrixTerms& terms, const TensorView& from, int32_t* to);
+Status read_terms(const MatrixTerms& terms, const TensorView& from, float* to);
+// The same check for infer: nothing to say when the shapes are not known. Inputs are numbered.
+Status check_matrix_terms(const ir::Facts& f, int terms, int a, int b, bool rows);
 
 // C = (A - a_zero) (B - b_zero) in 32 bits, handed on tile by tile. Constant B is packed when the engine is made.
 class Int8MatMulEngine {
@@ -19,28 +34,27 @@ class Int8MatMulEngine {
   struct State final : KernelState {
     MatMulShape shape;
     kernels::Int8GemmGrid grid;
-    Int8Terms a_zero, b_zero;
+    MatrixTerms a_zero, b_zero;
     bool pack_whole = false;      // B is packed once per run
     bool pack_per_batch = false;  // a thread does whole batches, packing B first
-    size_t a_zero_offset = 0, b_zero_offset = 0, packed_offset = 0, slot_offset = 0, slot_stride = 0;
-    size_t slot_packed = 0, slot_tile = 0;  // inside of a slot
+    size_t a_zero_offset = 0, b_zero_offset = 0, packed_offset = 0;
+    size_t slot_offset = 0, slot_stride = 0, slot_packed = 0, slot_tile = 0;
   };
 
-  // transposed: the last two dimensions are swapped (rank 2 only).
+  // trans_a, trans_b: the last two dimensions are swapped (rank 2 only).
   static Result<Int8MatMulEngine> make(const ir::Value& b, bool trans_a = false, bool trans_b = false);
 
-  // a_zero and b_zero may be null (no zero point). Adds its needs behind `offset` bytes of scratch; returns the total.
+  // a_zero and b_zero may be null. direct: run stores the sums as they are. Adds its needs behind `offset` bytes of
+  // scratch; returns the total.
   Result<size_t> prepare(const TensorView& a, const TensorView& b, const TensorView* a_zero, const TensorView* b_zero, int threads, size_t offset,
-                         State& state) const;
+                         bool direct, State& state) const;
 
-  // One tile of sums: rows [row, row + rows) and columns [col, col + cols) of a batch.
+  // Sums of rows [row, row + rows) and columns [col, col + cols) of a batch.
   struct Tile {
     const int32_t* c;
-    int64_t ldc;
-    int64_t batch, row, rows, col, cols;
+    int64_t ldc, batch, row, rows, col, cols;
   };
-  // finish(tile) may run on several threads at once. With `direct` (dense [batches, M, N]) the sums are stored there and
-  // finish sees them in place.
+  // `direct`, dense [batches, M, N], takes the sums; else finish(tile) is called with each tile, on any thread.
   void run(KernelContext& ctx, const State& state, const TensorView& a, const TensorView& b, const TensorView* a_zero, const TensorView* b_zero,
            int32_t* direct, FunctionRef<void(const Tile&)> finish) const;
 
@@ -48,36 +62,5 @@ class Int8MatMulEngine {
   bool trans_a_ = false, trans_b_ = false;
   Tensor packed_;  // of a constant rank-2 B
 };
-
-// Checks that a zero point or scale of these dimensions fits a matrix operand (input `input`): one value, one per row of
-// A (dims [M] or [..., M, 1]) or one per column of B (dims [N] or [..., 1, N]).
-Status check_matrix_terms(const ir::Facts& f, int input, int operand, bool rows);
-
-// Entries of `terms` laid out for every batch: batch, then row (or column). `out` is the product's shape.
-// The result has 1 entry when terms has one.
-template <class T, class Read>
-void expand_matrix_terms(const TensorView& terms, std::span<const int64_t> out_batch, int64_t count, bool rows, Read&& read, T* to) {
-  if (terms.count == 1) {
-    *to = read(0);
-    return;
-  }
-  const int rank = terms.rank;
-  // The batch dimensions that the terms have, innermost last.
-  const int batch_rank = rank <= 1 ? 0 : rank - 2;
-  (void)rows;
-  int64_t batches = 1;
-  for (int64_t d : out_batch) batches *= d;
-  for (int64_t b = 0; b < batches; ++b) {
-    int64_t rest = b, at = 0, step = count;
-    for (int d = static_cast<int>(out_batch.size()) - 1, t = batch_rank - 1; d >= 0; --d, --t) {
-      const int64_t i = rest % out_batch[static_cast<size_t>(d)];
-      rest /= out_batch[static_cast<size_t>(d)];
-      if (t < 0) continue;
-      if (terms.dim(t) != 1) at += i * step;
-      step *= terms.dim(t);
-    }
-    for (int64_t i = 0; i < count; ++i) to[b * count + i] = read(at + i);
-  }
-}
 
 }  // namespace trunnion::ops

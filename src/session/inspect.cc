@@ -1,0 +1,124 @@
+#include "session/inspect.h"
+
+#include <map>
+
+#include "base/error.h"
+#include "ir/inline.h"
+#include "ops/catalog.h"
+
+namespace trunnion::session {
+namespace {
+
+std::string shape_json(const Type& t) {
+  if (!t.shape) return "null";
+  std::string s = "[";
+  for (size_t i = 0; i < t.shape->size(); ++i) {
+    const Dim& d = (*t.shape)[i];
+    s += (i ? "," : "") + (d.is_int() ? std::to_string(d.value()) : d.is_unknown() ? "null" : json_text(d.text()));
+  }
+  return s + "]";
+}
+
+std::string port_json(const std::string& name, const Type& type) {
+  return fmt::format("{{\"name\":{},\"type\":{},\"shape\":{}}}", json_text(name), json_text(type.text()), shape_json(type));
+}
+
+template <class Range, class F>
+std::string list(const Range& range, F&& text) {
+  std::string s = "[";
+  for (const auto& e : range) s += (s.size() > 1 ? "," : "") + text(e);
+  return s + "]";
+}
+
+Dim count_of(const ir::Value* v) { return v && v->fact.has_rank() ? element_count(v->fact.shape()) : Dim(); }
+
+struct Totals {
+  std::map<std::pair<std::string, std::string>, int64_t> operators;
+  int64_t nodes = 0, parameters = 0, parameter_bytes = 0;
+  Dim flops = 0, activation_bytes = 0;
+  std::vector<std::string> problems;
+};
+
+void visit(ir::Graph& graph, Totals& t, bool shapes) {
+  graph.for_each_value([&](ir::Value* v) {
+    if (!v->constant().valid()) return;
+    t.parameters += v->constant().count();
+    t.parameter_bytes += static_cast<int64_t>(v->constant().bytes());
+  });
+  for (ir::Node* n = graph.first(); n; n = n->next()) {
+    ++t.nodes;
+    ++t.operators[{n->domain(), n->op_type()}];
+    for (ir::Graph* body : n->bodies()) visit(*body, t, shapes);
+    if (!n->def || !n->def->flags.control_flow) {
+      if (n->schema || n->def)
+        if (auto s = ops::can_run(*n); !s.ok()) t.problems.push_back(s.message());
+    }
+    if (!shapes) continue;
+    t.flops = t.flops + node_flops(*n);
+    for (const ir::Value* v : n->outputs())
+      if (v && v->fact.type.is_tensor()) t.activation_bytes = t.activation_bytes + count_of(v) * Dim(static_cast<int64_t>(size_of(v->fact.dtype())));
+  }
+}
+
+}  // namespace
+
+Dim node_flops(const ir::Node& n) {
+  const std::string& op = n.op_type();
+  const auto fact = [&](int i) -> const ir::Fact* { return n.input(i) && n.input(i)->fact.has_rank() ? &n.input(i)->fact : nullptr; };
+  const bool conv = op == "Conv" || op == "ConvInteger" || op == "QLinearConv";
+  if (conv || op == "ConvTranspose") {
+    const ir::Fact* w = fact(op == "QLinearConv" ? 3 : 1);
+    if (!w || w->rank() < 3) return {};
+    Dim taps = 1;
+    for (int i = 1; i < w->rank(); ++i) taps = taps * w->dim(i);
+    return Dim(2) * taps * (conv ? count_of(n.output(0)) : count_of(n.input(0)));
+  }
+  if (op == "MatMul" || op == "MatMulInteger" || op == "QLinearMatMul" || op == "Gemm") {
+    const ir::Fact* a = fact(0);
+    if (!a || a->rank() < 1) return {};
+    const int k = op == "Gemm" && n.attr("transA", 0) != 0 ? 0 : a->rank() - 1;
+    return Dim(2) * a->dim(k) * count_of(n.output(0));
+  }
+  if (op == "MatMulNBits") return Dim(2) * Dim(n.attr("K", 0)) * count_of(n.output(0));
+  if (op == "LSTM" || op == "GRU" || op == "RNN") {
+    const ir::Fact *x = fact(0), *w = fact(1), *r = fact(2);
+    if (!x || !w || !r || x->rank() != 3 || w->rank() != 3 || r->rank() != 3) return {};
+    return Dim(2) * x->dim(0) * x->dim(1) * w->dim(0) * w->dim(1) * (w->dim(2) + r->dim(2));
+  }
+  return 0;
+}
+
+Result<std::string> inspect_model(const Environment& environment, const std::string& path, const Options& options) {
+  TRN_ASSIGN(auto model, Session::read_model(environment, path, options));
+  Totals t;
+  if (auto s = ir::inline_functions(*model); !s.ok()) t.problems.push_back(s.message());
+  ir::Graph& graph = *model->graph;
+  graph.for_each_node_deep([&](ir::Node* n) {
+    if (auto s = ops::resolve(*n); !s.ok()) t.problems.push_back(s.message());
+  });
+  bool shapes = t.problems.empty();
+  if (shapes)
+    if (auto s = ops::infer(graph); !s.ok()) {
+      t.problems.push_back(s.message());
+      shapes = false;
+    }
+  visit(graph, t, shapes);
+
+  std::string opsets, metadata;
+  for (const auto& [domain, version] : model->opset_imports)
+    opsets += fmt::format("{}{}:{}", opsets.empty() ? "" : ",", json_text(domain.empty() ? "ai.onnx" : domain), version);
+  for (const auto& [key, value] : model->metadata) metadata += fmt::format("{}{}:{}", metadata.empty() ? "" : ",", json_text(key), json_text(value));
+  std::vector<const ir::Value*> inputs;
+  for (const ir::Value* v : graph.inputs())
+    if (!v->constant().valid()) inputs.push_back(v);
+  const auto port = [](const ir::Value* v) { return port_json(v->name(), v->fact.type); };
+  return fmt::format(
+      "{{\"path\":{},\"ir_version\":{},\"producer\":{},\"producer_version\":{},\"graph\":{},\"opsets\":{{{}}},\"metadata\":{{{}}},"
+      "\"inputs\":{},\"outputs\":{},\"nodes\":{},\"operators\":{},\"parameters\":{},\"parameter_bytes\":{},\"flops\":{},\"activation_bytes\":{},\"problems\":{}}}",
+      json_text(path), model->ir_version, json_text(model->producer_name), json_text(model->producer_version), json_text(graph.name), opsets, metadata,
+      list(inputs, port), list(graph.outputs(), port), t.nodes,
+      list(t.operators, [](const auto& o) { return fmt::format("{{\"domain\":{},\"op\":{},\"count\":{}}}", json_text(o.first.first), json_text(o.first.second), o.second); }),
+      t.parameters, t.parameter_bytes, json_text(t.flops.text()), json_text(t.activation_bytes.text()), list(t.problems, [](const auto& p) { return json_text(p); }));
+}
+
+}  // namespace trunnion::session
