@@ -20,6 +20,7 @@ set_target_properties(trunnion_native PROPERTIES OUTPUT_NAME _native LIBRARY_OUT
 
 file(GLOB_RECURSE python_files CONFIGURE_DEPENDS RELATIVE ${python_source}/src/trunnion ${python_source}/src/trunnion/*)
 list(FILTER python_files EXCLUDE REGEX "(__pycache__|\\.so)")
+file(REMOVE_RECURSE ${python_folder}/_as_onnxruntime)  # what went from the sources goes from the import path too
 foreach(file ${python_files})
   get_filename_component(folder ${python_folder}/${file} DIRECTORY)
   file(MAKE_DIRECTORY ${folder})
@@ -31,6 +32,12 @@ install(TARGETS trunnion_native LIBRARY DESTINATION trunnion COMPONENT python)
 if(TARGET onnxruntime)
   add_dependencies(trunnion_python onnxruntime)
   add_custom_command(TARGET trunnion_python POST_BUILD
-    COMMAND ${CMAKE_COMMAND} -E create_symlink $<TARGET_FILE:onnxruntime> ${python_folder}/libonnxruntime.so.1)
+    COMMAND ${CMAKE_COMMAND} -E create_symlink $<TARGET_FILE:onnxruntime> ${python_folder}/libonnxruntime.so.1
+    COMMAND ${CMAKE_COMMAND} -E create_symlink $<TARGET_FILE:onnxruntime>
+      ${python_folder}/_as_onnxruntime/onnxruntime/capi/libonnxruntime.so.1)
   install(PROGRAMS $<TARGET_FILE:onnxruntime> DESTINATION trunnion RENAME libonnxruntime.so.1 COMPONENT python)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_STRIP)
+    install(CODE "execute_process(COMMAND ${CMAKE_STRIP} --strip-unneeded \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/trunnion/libonnxruntime.so.1\")"
+      COMPONENT python)
+  endif()
 endif()

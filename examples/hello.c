@@ -52,8 +52,8 @@ int main(int argc, char** argv) {
   check(ort->GetTensorMutableData(input, &data));
   for (size_t i = 0; i < count; ++i) ((float*)data)[i] = 1;
 
-  check(ort->Run(session, NULL, (const char* const*)&input_name, (const OrtValue* const*)&input, 1, (const char* const*)&output_name, 1,
-                 &output));
+  check(ort->Run(session, NULL, (const char* const*)&input_name, (const OrtValue* const*)&input, 1,
+                 (const char* const*)&output_name, 1, &output));
 
   OrtTensorTypeAndShapeInfo* result;
   check(ort->GetTensorTypeAndShape(output, &result));

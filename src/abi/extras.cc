@@ -45,10 +45,11 @@ Status graph_text(const OrtSession* session, OrtAllocator* allocator, char** tex
   return give(session, allocator, text, [](const session::Session& s) { return s.graph_text(); });
 }
 
-Status inspect(const OrtEnv* env, const char* path, const OrtSessionOptions* options, OrtAllocator* allocator, char** json) {
+Status inspect(const OrtEnv* env, const char* path, const OrtSessionOptions* options, OrtAllocator* allocator,
+               char** json) {
   TRN_REQUIRE(env, path, allocator, json);
-  TRN_ASSIGN(const std::string text,
-             session::inspect_model({env->log.logger, env->pool}, path, options ? options->options : session::Options{}));
+  TRN_ASSIGN(const std::string text, session::inspect_model({env->log.logger, env->pool}, path,
+                                                            options ? options->options : session::Options{}));
   return copy_string(allocator, text, json);
 }
 
@@ -57,8 +58,10 @@ Status placement_summary(const OrtSession* session, OrtAllocator* allocator, cha
 }
 
 constexpr TrunnionApi kTrunnionApi = {
-    TRUNNION_API_VERSION,   version, Slot<placement>::call, Slot<load_timings>::call, Slot<memory>::call,
-    Slot<graph_text>::call, Slot<inspect>::call, Slot<placement_summary>::call,
+    TRUNNION_API_VERSION,  version,
+    Slot<placement>::call, Slot<load_timings>::call,
+    Slot<memory>::call,    Slot<graph_text>::call,
+    Slot<inspect>::call,   Slot<placement_summary>::call,
 };
 
 }  // namespace

@@ -48,7 +48,7 @@ Value* Graph::add_constant(std::string_view name, Tensor tensor) {
 }
 
 void Graph::set_constant(Value* value, Tensor tensor) {
-  if (tensor.valid() && !value->is_input_) value->fact = Fact::of(tensor);
+  if (tensor.valid() && tensor.raw() && !value->is_input_) value->fact = Fact::of(tensor);
   value->constant_ = std::move(tensor);
 }
 

@@ -262,6 +262,7 @@ Result<int64_t> parse_int(Lexer& lexer) {
 }
 
 std::string literal_text(const Tensor& t, int64_t max_elements) {
+  if (!t.raw() && t.count() > 0) return "...";  // elements that were given back
   const bool numbers = has_numbers(t.dtype()) || t.dtype() == DType::string;
   if (t.count() > max_elements) return all_equal(t) ? "fill(" + element_text(t, 0) + ")" : "...";
   std::string out;

@@ -55,7 +55,8 @@ auto integer(T a, T b) {
   if constexpr (kOp == Op::bit_or) return static_cast<T>(a | b);
   if constexpr (kOp == Op::bit_xor) return static_cast<T>(a ^ b);
   if constexpr (kOp == Op::shift_left || kOp == Op::shift_right) {
-    if (static_cast<U>(b) >= 8 * sizeof(T)) return static_cast<T>(kOp == Op::shift_right && a < T(0) ? -1 : 0);  // the sign alone
+    if (static_cast<U>(b) >= 8 * sizeof(T))
+      return static_cast<T>(kOp == Op::shift_right && a < T(0) ? -1 : 0);  // the sign alone
     return kOp == Op::shift_left ? static_cast<T>(static_cast<W>(a) << b) : static_cast<T>(a >> b);
   }
   if constexpr (kOp == Op::equal) return a == b;

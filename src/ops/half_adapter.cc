@@ -45,7 +45,9 @@ class HalfAdapter final : public Kernel {
       in[k] = ctx.in(i);
       in_ptrs[k] = &in[k];
       if (!is_half(in[k].dtype)) continue;
-      if (in[k].data) {
+      if (!inner_->reads_input(i)) {
+        in[k].data = nullptr;
+      } else if (in[k].data) {
         TRN_ASSIGN(state->constants[k], to_f32(Tensor::borrow(in[k].dtype, in[k].shape(), in[k].data, nullptr)));
         in[k].data = state->constants[k].raw();
       } else {
@@ -80,7 +82,9 @@ class HalfAdapter final : public Kernel {
       in[k] = ctx.in(i);
       in_ptrs[k] = &in[k];
       if (!is_half(in[k].dtype)) continue;
-      if (state.constants[k].valid()) {
+      if (!inner_->reads_input(i)) {
+        in[k].data = nullptr;
+      } else if (state.constants[k].valid()) {
         in[k].data = state.constants[k].raw();
       } else {
         auto* wide = reinterpret_cast<float*>(ctx.scratch() + state.in_offset[k]);
@@ -115,6 +119,8 @@ class HalfAdapter final : public Kernel {
     }
     return {};
   }
+
+  bool reads_input(int i) const override { return inner_->reads_input(i); }
 
  private:
   std::unique_ptr<Kernel> inner_;

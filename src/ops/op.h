@@ -105,6 +105,8 @@ class Kernel {
   // Nothing that depends on elements of a non-constant input may be worked out here.
   virtual Result<std::unique_ptr<KernelState>> prepare(PrepareContext&) const { return std::unique_ptr<KernelState>(); }
   virtual Status run(KernelContext& ctx) const = 0;
+  // False for an input whose elements prepare and run never look at, because make packed them: its bytes are given back.
+  virtual bool reads_input(int) const { return true; }
 };
 
 using InferFn = Status (*)(const ir::Node&, ir::Facts&);

@@ -37,6 +37,12 @@ Status unknown_operator(const ir::Node& n) {
                n.domain(), n.op_type());
 }
 
+// Files leave inputs out that only a later version made optional (Resize-11's roi): they are understood as that version.
+bool optional_later(const ir::Node& n, size_t input) {
+  const auto* newest = schema::find(n.domain(), n.op_type(), schema::newest_opset(n.domain()));
+  return newest && newest->input(input) && !newest->is_input_required(input);
+}
+
 Status resolve_one(ir::Node& n) {
   if (!n.def) n.def = find_op(n.domain(), n.op_type());
   if (!n.schema) {
@@ -53,7 +59,7 @@ Status resolve_one(ir::Node& n) {
   size_t inputs = n.inputs().size();
   if (auto s = n.schema->check_arity(inputs, n.outputs().size()); !s.ok()) return Status(Code::invalid_graph, s.message());
   for (size_t i = 0; i < inputs; ++i)
-    if (!n.inputs()[i] && n.schema->is_input_required(i)) {
+    if (!n.inputs()[i] && n.schema->is_input_required(i) && !optional_later(n, i)) {
       const auto* p = n.schema->input(i);
       return invalid_graph("input {} ({}) is required, but it is left out", i, p ? p->name : std::string_view("?"));
     }

@@ -18,7 +18,8 @@ std::span<const Pass> clean() {
       {"ExpandElimination", expand_elimination},          // likewise
       {"ReshapeFusion", reshape_fusion},                  // computed shapes become constants, which frees what computed them
       {"ReshapeElimination", reshape_elimination},        // after ReshapeFusion: it merges what has constant shapes
-      {"TransposeElimination", transpose_elimination},    // no-ops between two transposes are gone by now
+      {"TransposeOptimizer", transpose_optimizer},        // no-ops between transposes are gone by now
+      {"TransposeElimination", transpose_elimination},    // takes what the optimizer brought together
       {"ConstantSharing", constant_sharing},              // equal constants become one, so that equal nodes have equal inputs
       {"CommonSubexpressionElimination", common_subexpression_elimination},  // on the smallest graph
       {"DeadCodeElimination", dead_code_elimination},     // last: removes what the others left without users

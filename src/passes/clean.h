@@ -18,6 +18,7 @@ Status eliminate_slice(ir::Graph& graph, PassContext& context);
 Status expand_elimination(ir::Graph& graph, PassContext& context);
 Status reshape_fusion(ir::Graph& graph, PassContext& context);
 Status reshape_elimination(ir::Graph& graph, PassContext& context);
+Status transpose_optimizer(ir::Graph& graph, PassContext& context);
 Status transpose_elimination(ir::Graph& graph, PassContext& context);
 Status constant_sharing(ir::Graph& graph, PassContext& context);
 Status common_subexpression_elimination(ir::Graph& graph, PassContext& context);

@@ -11,17 +11,33 @@
 namespace trunnion::passes {
 namespace {
 
-// Whether nodes use the value only as weights: what the CPU would read in any case on every run, and which is worth having
-// as a constant (packed once), however few bytes of the file it takes.
-bool serves_as_weights(const ir::Value& v, int depth = 0) {
+// Whether nodes use the value only as weights: then a run would have to make it anyway, every time, and a kernel gains from
+// having it (packed once). `stored`: the file holds it in a smaller type; then a table that rows are taken from counts too.
+bool serves_as_weights(const ir::Value& v, bool stored, int depth = 0) {
+  struct Consumer {
+    std::string_view op;
+    int first_input;  // the weights stand there and after
+  };
+  constexpr Consumer kConsumers[] = {{"Conv", 1}, {"ConvTranspose", 1}, {"Gemm", 1}, {"MatMul", 1}, {"LSTM", 1}, {"GRU", 1}, {"RNN", 1}};
   constexpr std::string_view kHandOn[] = {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Cast"};
-  if (depth > 4 || v.output_uses() > 0 || v.users().empty()) return false;
+  constexpr std::string_view kScale[] = {"Mul", "Add", "Sub", "Div"};  // weights that the model dequantizes with its own nodes
+  if (depth > 6 || v.output_uses() > 0 || v.users().empty()) return false;
   for (const ir::Node* n : v.users()) {
     if (!n || !n->domain().empty()) return false;
-    const bool consumer = n->op_type() == "Conv" || n->op_type() == "ConvTranspose" || n->op_type() == "Gemm" || n->op_type() == "MatMul";
-    if (consumer && n->input(0) != &v) continue;
-    const bool hands_on = std::find(std::begin(kHandOn), std::end(kHandOn), n->op_type()) != std::end(kHandOn);
-    if (!hands_on || n->input(0) != &v || !n->output(0) || !serves_as_weights(*n->output(0), depth + 1)) return false;
+    const auto is_one_of = [&](const auto& list) { return std::find(std::begin(list), std::end(list), n->op_type()) != std::end(list); };
+    const auto* consumer = std::find_if(std::begin(kConsumers), std::end(kConsumers), [&](const Consumer& c) { return c.op == n->op_type(); });
+    bool good = stored && n->op_type() == "Gather" && n->input(1) != &v;
+    if (consumer != std::end(kConsumers)) {
+      good = true;
+      for (int i = 0; i < consumer->first_input; ++i) good = good && n->input(i) != &v;
+    }
+    if (good) continue;
+    bool hands_on = is_one_of(kHandOn) && n->input(0) == &v;
+    if (is_one_of(kScale)) {
+      hands_on = true;
+      for (const ir::Value* in : n->inputs()) hands_on = hands_on && (in == &v || (in && in->is_constant()));
+    }
+    if (!hands_on || !n->output(0) || !serves_as_weights(*n->output(0), stored, depth + 1)) return false;
   }
   return true;
 }
@@ -48,20 +64,22 @@ class FoldBudget {
 
   bool allows(const ir::Node& node, int64_t in, int64_t out) const {
     if (out <= in) return true;
-    if (out > context_.fold_limit_bytes && out > 2 * in) return weights(node) && context_.folded_weights + out <= context_.fold_weights_bytes;
+    if (out > context_.fold_limit_bytes && out > 2 * in) return weights(node, in, out) && context_.folded_weights + out <= context_.fold_weights_bytes;
     return context_.folded_growth + out - in <= context_.fold_growth_bytes + context_.model_constants;
   }
 
   void spend(const ir::Node& node, int64_t in, int64_t out) {
     if (out <= in) return;
-    if (out > context_.fold_limit_bytes && out > 2 * in && weights(node))
+    if (out > context_.fold_limit_bytes && out > 2 * in && weights(node, in, out))
       context_.folded_weights += out;
     else
       context_.folded_growth += out - in;
   }
 
  private:
-  static bool weights(const ir::Node& node) { return node.outputs().size() == 1 && serves_as_weights(*node.output(0)); }
+  static bool weights(const ir::Node& node, int64_t in, int64_t out) {
+    return node.outputs().size() == 1 && serves_as_weights(*node.output(0), out <= 8 * in);
+  }
 
   PassContext& context_;
 };

@@ -200,6 +200,34 @@ g(float[2,6] x) => (float[2,4] y) {
   EXPECT_EQ(test::check(list, kWeights, context).changes, 0);
 }
 
+TEST(ConstantFolding, WeightsThatTheModelDequantizes) {
+  PassContext context;
+  context.fold_limit_bytes = 16;
+  const Pass list[] = {{"pass", constant_folding}};
+  const auto folded = test::check(list, R"(<opset: "" 17>
+g(float[2,8] x, int64[2] i) => (float[2,4] y, float[2,4] z) {
+  int8[8,4] q = random(3)
+  float[1,4] s = {1, 2, 3, 4}
+  f = Cast<to=1>(q)
+  w = Mul(f, s)
+  y = MatMul(x, w)
+  table = Cast<to=1>(q)
+  z = Gather(table, i)
+})",
+                                  context);
+  EXPECT_EQ(folded.changes, 3) << folded.text;
+  // A table that the file does not hold.
+  EXPECT_EQ(test::check(list, R"(<opset: "" 17>
+g(int64[2] i) => (float[2,4] z) {
+  int64[2] s = {60, 4}
+  table = ConstantOfShape(s)
+  z = Gather(table, i)
+})",
+                        context)
+                .changes,
+            0);
+}
+
 TEST(ConstantFolding, AHugeConstantThatIsCutStays) {
   const Pass list[] = {{"pass", constant_folding}};
   const auto g = test::load(R"(<opset: "" 17>

@@ -79,6 +79,7 @@ g(float[N,4] x) => (float[N,4] y) {
 g(float[N,4] x) => (float[N,4] y) {
   int64[1] one = {1}
   int64[2] s = {-1, 4}
+  a = Unsqueeze(x, one)
   y = Relu(x)
 })");
 }
@@ -180,6 +181,65 @@ g(float[3] x) => (float[1,1,3] y) {
 })");
 }
 
+TEST(TransposeOptimizer, ElementwiseNodesBetweenTransposes) {
+  expect_pass(transpose_optimizer, R"(<opset: "" 17>
+g(float[1,2,3,4] x) => (float[1,2,3,4] y) {
+  float[2] bias = {1, 2}
+  float[] low = 0
+  a = Transpose<perm=[0, 2, 3, 1]>(x)
+  b = Add(a, bias)
+  c = Clip(b, low)
+  d = Mul(b, c)
+  y = Transpose<perm=[0, 3, 1, 2]>(d)
+})",
+              R"(<opset: "" 17>
+g(float[1,2,3,4] x) => (float[1,2,3,4] y) {
+  float[2] bias = {1, 2}
+  float[] low = 0
+  float[1,2,1,1] bias_1 = {1, 2}
+  a = Transpose<perm=[0, 2, 3, 1]>(x)
+  b = Add(x, bias_1)
+  c = Clip(b, low)
+  d = Mul(b, c)
+  y = Transpose<perm=[0, 1, 2, 3]>(d)
+})");
+}
+
+TEST(TransposeOptimizer, OneLeavesForTwo) {
+  expect_pass(transpose_optimizer, R"(<opset: "" 17>
+g(float[2,3] x, float[2,3] z) => (float[3,2] y, float[2,3] w) {
+  a = Transpose<perm=[1, 0]>(x)
+  b = Transpose<perm=[1, 0]>(z)
+  y = Add(a, b)
+  c = Relu(y)
+  w = Transpose<perm=[1, 0]>(c)
+})",
+              R"(<opset: "" 17>
+g(float[2,3] x, float[2,3] z) => (float[3,2] y, float[2,3] w) {
+  a = Transpose<perm=[1, 0]>(x)
+  b = Transpose<perm=[1, 0]>(z)
+  y_replaced = Add(x, z)
+  y = Transpose<perm=[1, 0]>(y_replaced)
+  c = Relu(y_replaced)
+  w = Transpose<perm=[0, 1]>(c)
+})");
+}
+
+TEST(TransposeOptimizer, WhatSavesNothingStays) {
+  expect_unchanged(transpose_optimizer, R"(<opset: "" 17>
+g(float[2,3] x, float[3,2] z) => (float[3,2] y, float[3,2] v, float[2,3] u) {
+  a = Transpose<perm=[1, 0]>(x)
+  y = Relu(a)
+  b = Transpose<perm=[1, 0]>(x)
+  c = Add(b, z)
+  v = Neg(c)
+  float[3,2] w = {1, 2, 3, 4, 5, 6}
+  d = Transpose<perm=[1, 0]>(x)
+  e = Add(d, w)
+  u = Transpose<perm=[1, 0]>(e)
+})");
+}
+
 TEST(TransposeElimination, PairsMergeOrCancel) {
   expect_pass(transpose_elimination, R"(<opset: "" 17>
 g(float[2,3,4] x) => (float[2,3,4] y, float[3,4,2] z, float[4,3,2] w) {
@@ -199,6 +259,7 @@ g(float[2,3,4] x) => (float[2,3,4] y, float[3,4,2] z, float[4,3,2] w) {
   c = Transpose<perm=[1, 0, 2]>(x)
   z = Transpose<perm=[1, 2, 0]>(x)
   d = Transpose(x)
+  e = Transpose<perm=[0, 1, 2]>(x)
   w = Transpose<perm=[2, 1, 0]>(x)
 })");
 }

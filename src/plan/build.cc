@@ -64,10 +64,29 @@ class Builder {
     }
     for (const ir::Value* v : graph.outputs()) p.outputs.push_back(id_of(v));
     liveness(p);
+    const auto read = reads(p);
+    for (const auto& [value, id] : ids) {
+      ValueInfo& info = p.values[static_cast<size_t>(id)];
+      if (!info.constant.valid() || info.constant.count() == 0 || info.output >= 0 || read[static_cast<size_t>(id)]) continue;
+      info.constant = Tensor::borrow(info.constant.dtype(), info.constant.shape(), nullptr, nullptr);
+      p.unread.push_back(value);
+    }
     return program;
   }
 
  private:
+  // By value: whether a step looks at its elements.
+  static std::vector<bool> reads(const Program& p) {
+    std::vector<bool> read(p.values.size(), false);
+    for (const auto& step : p.steps) {
+      for (size_t i = 0; i < step.inputs.size(); ++i)
+        if (step.inputs[i] >= 0 && (!step.executable || step.executable->reads_input(static_cast<int>(i)))) read[static_cast<size_t>(step.inputs[i])] = true;
+      for (const auto& body : step.bodies)
+        for (int v : body.captures) read[static_cast<size_t>(v)] = true;
+    }
+    return read;
+  }
+
   static void liveness(Program& p) {
     for (size_t s = 0; s < p.steps.size(); ++s) {
       const auto use = [&](int v) {
@@ -82,13 +101,15 @@ class Builder {
       info.last_use = static_cast<int>(p.steps.size());
       if (info.output < 0) info.output = info.output_buffer = static_cast<int>(k);
     }
-    // A value of which an output is only a view may live in that output's buffer.
+    for (ValueInfo& info : p.values) info.held_until = info.last_use;
+    // A value lives as long as its views, and one of which an output is only a view may live in that output's buffer.
     for (size_t s = p.steps.size(); s-- > 0;) {
-      const Step& step = p.steps[s];
-      if (step.kind != Step::Kind::kernel || step.node->def->flags.view < 0 || step.outputs.empty() || step.outputs[0] < 0) continue;
-      const int from = step.inputs[static_cast<size_t>(step.node->def->flags.view)];
-      const int buffer = p.values[step.outputs[0]].output_buffer;
-      if (from >= 0 && buffer >= 0 && p.values[from].producer >= 0 && p.values[from].output_buffer < 0) p.values[from].output_buffer = buffer;
+      const int at = view_input(p.steps[s]);
+      if (at < 0) continue;
+      ValueInfo& from = p.values[static_cast<size_t>(p.steps[s].inputs[static_cast<size_t>(at)])];
+      const ValueInfo& view = p.values[static_cast<size_t>(p.steps[s].outputs[0])];
+      from.held_until = std::max(from.held_until, view.held_until);
+      if (view.output_buffer >= 0 && from.producer >= 0 && from.output_buffer < 0) from.output_buffer = view.output_buffer;
     }
   }
 
@@ -103,25 +124,13 @@ Result<std::unique_ptr<Program>> build(const ir::Graph& graph, ep::Provider& pro
   return Builder(provider, std::move(owner)).build(graph);
 }
 
-OutputShape declared_output(const Program& body, int output) {
+OutputShape declared_output(const ir::Graph& body, int output) {
+  const ir::Fact& fact = body.outputs()[static_cast<size_t>(output)]->fact;
   OutputShape out;
-  const ValueInfo& info = body.values[body.outputs[static_cast<size_t>(output)]];
-  out.dtype = info.dtype;
-  if (info.constant.valid()) {
-    out.known = true;
-    out.shape = info.constant.shape();
-    return out;
-  }
-  const ir::Value* v = nullptr;
-  if (info.producer >= 0) {
-    const Step& step = body.steps[static_cast<size_t>(info.producer)];
-    for (size_t i = 0; i < step.outputs.size(); ++i)
-      if (step.outputs[i] == body.outputs[static_cast<size_t>(output)]) v = step.node->output(static_cast<int>(i));
-  }
-  if (v && v->fact.has_rank()) {
-    out.known = true;
-    for (const auto& d : v->fact.shape()) out.shape.push_back(d.is_int() ? d.value() : 0);
-  }
+  out.dtype = fact.dtype();
+  if (!fact.has_rank()) return out;
+  out.known = true;
+  for (const auto& d : fact.shape()) out.shape.push_back(d.is_int() ? d.value() : 0);
   return out;
 }
 

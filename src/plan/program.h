@@ -2,7 +2,6 @@
 // for concrete shapes: which steps run, where every value lives. run/ needs nothing of plan but this header.
 #pragma once
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +31,13 @@ struct Step {
   std::vector<Body> bodies;  // branch: then, else; loop and scan: one
 };
 
+// The input whose bytes a kernel step's only output shows under another shape; -1: the step is no view.
+inline int view_input(const Step& step) {
+  if (step.kind != Step::Kind::kernel || !step.node->def || step.outputs.size() != 1 || step.outputs[0] < 0) return -1;
+  const int at = step.node->def->flags.view;
+  return at >= 0 && at < static_cast<int>(step.inputs.size()) && step.inputs[static_cast<size_t>(at)] >= 0 ? at : -1;
+}
+
 // One value of a program.
 struct ValueInfo {
   const std::string* name = nullptr;
@@ -39,9 +45,10 @@ struct ValueInfo {
   bool is_tensor = true;
   int producer = -1;        // step; -1: input or constant
   int last_use = -1;        // last step that reads it; steps.size() when it is an output of the program
+  int held_until = -1;      // the same, views of it included
   int output = -1;          // first index in Program::outputs
   int output_buffer = -1;   // output whose buffer it may live in: its own, or that of a view of it
-  Tensor constant;          // elements of a constant
+  Tensor constant;          // elements of a constant; without data when no step reads them
 };
 
 class Program {
@@ -52,6 +59,7 @@ class Program {
   std::vector<int> inputs;
   std::vector<int> outputs;
   std::vector<std::unique_ptr<ep::Executable>> executables;
+  std::vector<const ir::Value*> unread;  // constants that no step looks at any more: kernels have packed them
 };
 
 // Where a value of a segment lives.
@@ -80,12 +88,7 @@ struct PlannedStep {
   size_t scratch_bytes = 0;
 };
 
-// What a shape key is made of: for every value its kind, element type and dimensions.
-using ShapeKey = SmallVector<int64_t, 32>;
-void append_key(ShapeKey& key, const TensorView& view);
-void append_key_other(ShapeKey& key, int kind);  // not a tensor
-
-// Steps [begin, end) with all shapes known. When end is not the end of the program, step `end` is one whose output
+// Steps [begin, end) with all shapes known. Immutable. When end is not the end of the program, step `end` is one whose output
 // shapes depend on elements (or that holds no tensors, or has bodies): it runs on its own, and the segment after it is
 // chosen by the shapes that it gave.
 struct Segment {
@@ -95,14 +98,6 @@ struct Segment {
   std::vector<Spot> spots;
   std::vector<Tensor> constants;
   size_t arena_bytes = 0;
-
-  // Follow-on segments by the shapes of step `end`'s outputs.
-  struct Child {
-    ShapeKey key;
-    std::shared_ptr<const Segment> segment;
-  };
-  mutable std::mutex mutex;
-  mutable std::vector<Child> children;  // most recent last
 };
 
 // What is known of a value when a segment is planned: its shape (the view, data not read) and, for constants, elements.
@@ -123,8 +118,8 @@ struct OutputShape {
 };
 Status infer_step(const Step& step, std::span<const TensorView* const> inputs, std::span<OutputShape> outputs);
 
-// Output shapes from a body's declared or inferred facts, unknown dimensions as 0: for loops that never ran.
-OutputShape declared_output(const Program& body, int output);
+// What a body's output is declared or inferred to be, unknown dimensions as 0: for loops that never ran.
+OutputShape declared_output(const ir::Graph& body, int output);
 
 // Builds the program of a graph (and of all bodies). `owner` keeps the graph alive.
 Result<std::unique_ptr<Program>> build(const ir::Graph& graph, ep::Provider& provider, std::shared_ptr<const void> owner);

@@ -9,13 +9,6 @@
 
 namespace trunnion::plan {
 
-void append_key(ShapeKey& key, const TensorView& view) {
-  key.push_back(static_cast<int64_t>(view.dtype) << 8 | view.rank);
-  for (int64_t d : view.shape()) key.push_back(d);
-}
-
-void append_key_other(ShapeKey& key, int kind) { key.push_back(-1 - kind); }
-
 namespace {
 
 // Values that are worked out with the plan may be this large: position ids and masks, not weights.
@@ -79,7 +72,7 @@ class SegmentBuilder {
   // Values that share one piece of arena memory: a root, views of it, results computed in place.
   struct Group {
     size_t bytes = 0;
-    int first = 0, last = 0;  // steps
+    int last = 0;  // the last step that reads it
     size_t offset = 0;
   };
 
@@ -152,7 +145,7 @@ class SegmentBuilder {
       if (folded) return true;
     }
     if (def.flags.dynamic) return false;
-    return add_step(step, index, def);
+    return add_step(step, index);
   }
 
   bool inputs_small() const {
@@ -197,12 +190,12 @@ class SegmentBuilder {
     segment_->constants.push_back(std::move(t));
   }
 
-  Result<bool> add_step(const Step& step, int index, const ops::OpDef& def) {
+  Result<bool> add_step(const Step& step, int index) {
     // Views: the bytes of the input under the output's shape. An output of the program needs bytes of its own unless the
     // root already lives in its buffer.
-    if (def.flags.view >= 0 && step.outputs.size() == 1 && step.outputs[0] >= 0) {
-      const int from = step.inputs[static_cast<size_t>(def.flags.view)], v = step.outputs[0];
-      const TensorView& view = *known_in_[static_cast<size_t>(def.flags.view)].view;
+    if (const int at = view_input(step); at >= 0) {
+      const int from = step.inputs[static_cast<size_t>(at)], v = step.outputs[0];
+      const TensorView& view = *known_in_[static_cast<size_t>(at)].view;
       if (view.dtype == out_[0].dtype() && view.count == element_count(*shapes_[0]) && view_allowed(from, v)) {
         add_view(from, v, *shapes_[0]);
         return true;
@@ -281,10 +274,6 @@ class SegmentBuilder {
   Status place_memory() {
     std::vector<Group> groups;
     ArenaPlanner arena;
-    std::vector<std::vector<int>> ends(segment_->steps.size() + 1);  // groups that die with planned step i
-    std::unordered_map<int, int> planned_of;                         // step -> position in segment_->steps
-    for (size_t i = 0; i < segment_->steps.size(); ++i) planned_of[segment_->steps[i].step] = static_cast<int>(i);
-
     size_t next_spot = 0;
     std::vector<int> live;  // groups with memory
     auto give_dead = [&](int step) {
@@ -304,6 +293,7 @@ class SegmentBuilder {
         join_view(spot, groups);
       }
       give_dead(planned.step - 1);
+      overwritten_.clear();
       for (; next_spot < segment_->spots.size(); ++next_spot) {
         Spot& spot = segment_->spots[next_spot];
         if (p_.values[spot.value].producer != planned.step) break;
@@ -312,8 +302,10 @@ class SegmentBuilder {
         int g = in_place(step, spot, bytes, groups, planned.step);
         if (g < 0) {
           g = static_cast<int>(groups.size());
-          groups.push_back({bytes, planned.step, planned.step, arena.take(bytes)});
+          groups.push_back({bytes, planned.step, arena.take(bytes)});
           live.push_back(g);
+        } else {
+          overwritten_.push_back(g);
         }
         groups[g].last = std::max(last_use(spot.value), planned.step);
         local_[spot.value].group = g;
@@ -338,7 +330,9 @@ class SegmentBuilder {
     spot.offset = groups[g].offset;
   }
 
-  // The group of an input that the output may overwrite, or -1.
+  // The group of an input that the output may overwrite, or -1: its bytes are of the same number, nothing reads them
+  // later, no other output of this step has taken them, and the step reads them through this one input only. (A kernel
+  // that goes over the elements once may read the value twice; one that is allowed certain inputs may not.)
   int in_place(const Step& step, const Spot& spot, size_t bytes, const std::vector<Group>& groups, int index) {
     const ops::OpFlags& flags = step.node->def->flags;
     auto candidate = [&](size_t i) {
@@ -347,10 +341,11 @@ class SegmentBuilder {
       if (it == local_.end() || it->second.group < 0) return -1;
       const int g = it->second.group;
       if (groups[g].last != index || ArenaPlanner::rounded(groups[g].bytes) != ArenaPlanner::rounded(bytes)) return -1;
+      if (std::find(overwritten_.begin(), overwritten_.end(), g) != overwritten_.end()) return -1;
       const TensorView& view = it->second.view;
       if (*storage_bytes(view.dtype, view.count) != bytes || view.count != spot.count) return -1;
-      for (size_t j = 0; j < step.inputs.size(); ++j) {  // another view of the same bytes is read at other places
-        if (j == i || step.inputs[j] < 0 || step.inputs[j] == step.inputs[i]) continue;
+      for (size_t j = 0; j < step.inputs.size(); ++j) {
+        if (j == i || step.inputs[j] < 0 || (flags.in_place_any && step.inputs[j] == step.inputs[i])) continue;
         const auto other = local_.find(step.inputs[j]);
         if (other != local_.end() && other->second.group == g) return -1;
       }
@@ -376,6 +371,7 @@ class SegmentBuilder {
   std::unordered_map<int, int> view_of_;
   std::vector<std::unique_ptr<Tensor>> constants_;
   std::vector<int> outputs_taken_;
+  std::vector<int> overwritten_;  // groups in which the step being placed has an output
   // Of the step being planned.
   std::vector<ir::Facts::Input> in_;
   std::vector<Known> known_in_;

@@ -122,7 +122,7 @@ Status run_loop(Executor& executor, int index, Frame& frame, const RunEnv& env) 
   for (size_t k = 0; k < scans && carried + k < step.outputs.size(); ++k) {
     const int v = step.outputs[carried + k];
     if (v < 0) continue;
-    const auto declared = plan::declared_output(*body.program, static_cast<int>(1 + carried + k));
+    const auto declared = plan::declared_output(graph, static_cast<int>(1 + carried + k));
     TRN_ASSIGN(Tensor t, std::move(stackers[k]).finish(0, false, declared.dtype, declared.shape));
     frame.set_value(v, std::move(t));
   }
@@ -154,20 +154,69 @@ Result<Tensor> slice(const TensorView& x, int64_t axis, int64_t at) {
 }
 
 struct ScanPlan {
-  size_t states, scans, outs;
+  size_t states = 0, scans = 0, outs = 0;
+  int64_t length = 0;
   std::vector<int64_t> in_axis, out_axis;
   std::vector<bool> in_reverse, out_reverse;
+  std::vector<TensorView> inputs;
 };
 
+// Reads the node and looks at the scan inputs. `first`: inputs of the node, and dimensions of every value, that stand
+// before those of version 9 (sequence_lens and the batch).
+Result<ScanPlan> read_scan(const plan::Step& step, const plan::Body& body, Frame& frame, size_t first) {
+  ScanPlan plan;
+  const int64_t scans = step.node->attr("num_scan_inputs", int64_t{0});
+  const auto given = static_cast<int64_t>(step.inputs.size()) - static_cast<int64_t>(first);
+  if (scans < 1 || scans > given) return invalid_graph("num_scan_inputs is {}, but there are {} inputs", scans, given);
+  plan.scans = static_cast<size_t>(scans);
+  plan.states = static_cast<size_t>(given - scans);
+  const size_t formal = body.program->inputs.size() - body.captures.size(), results = body.program->outputs.size();
+  if (formal != plan.states + plan.scans || results < plan.states)
+    return invalid_graph("the body has {} inputs and {} outputs; {} states and {} scan inputs are given", formal,
+                         results, plan.states, plan.scans);
+  plan.outs = results - plan.states;
+  const bool batched = first > 0;
+  const auto read = [&](const char* name, bool there, size_t n) {
+    auto v = there ? step.node->ints(name) : std::vector<int64_t>();
+    v.resize(n, 0);
+    return v;
+  };
+  plan.in_axis = read("scan_input_axes", !batched, plan.scans);
+  plan.out_axis = read("scan_output_axes", !batched, plan.outs);
+  for (auto d : read(batched ? "directions" : "scan_input_directions", true, plan.scans))
+    plan.in_reverse.push_back(d != 0);
+  for (auto d : read("scan_output_directions", !batched, plan.outs)) plan.out_reverse.push_back(d != 0);
+
+  for (size_t i = 0; i < plan.scans; ++i) {
+    const TensorView v = frame.feed(step.inputs[first + plan.states + i]).view;
+    const int64_t rank = v.rank - static_cast<int64_t>(first);
+    int64_t& axis = plan.in_axis[i];
+    if (axis < -rank || axis >= rank)
+      return invalid_argument("scan_input_axes[{}] = {} is out of range for shape {}", i, axis, shape_text(v.shape()));
+    if (axis < 0) axis += rank;
+    const int64_t n = v.dims[axis + static_cast<int64_t>(first)];
+    if (i > 0 && n != plan.length)
+      return invalid_argument("scan inputs have {} and {} steps: they must agree", plan.length, n);
+    if (batched && v.dims[0] != frame.feed(step.inputs[first + plan.states]).view.dims[0])
+      return invalid_argument("scan inputs have shapes {} and {}: the batch, their first dimension, must agree",
+                              shape_text(plan.inputs[0].shape()), shape_text(v.shape()));
+    plan.length = n;
+    plan.inputs.push_back(v);
+  }
+  return plan;
+}
+
 // One pass over a sequence: `state` and `stackers` are updated.
-Status scan_sequence(Executor& run, const ScanPlan& plan, std::vector<Feed>& feeds, std::vector<Value>& state, std::span<const TensorView> inputs,
-                     int64_t steps, std::vector<Stacker>& stackers, const RunEnv& env) {
+Status scan_sequence(Executor& run, const ScanPlan& plan, std::vector<Feed>& feeds, std::vector<Value>& state,
+                     std::span<const TensorView> inputs, int64_t steps, std::vector<Stacker>& stackers,
+                     const RunEnv& env) {
   std::vector<Value> outputs(plan.states + plan.outs), slices(plan.scans);
   for (int64_t t = 0; t < steps; ++t) {
     if (env.cancelled()) return terminated();
     for (size_t i = 0; i < plan.states; ++i) feeds[i] = feed_of(state[i]);
     for (size_t i = 0; i < plan.scans; ++i) {
-      TRN_ASSIGN(Tensor s, slice(inputs[i], plan.in_axis[i], plan.in_reverse[i] ? inputs[i].dims[plan.in_axis[i]] - 1 - t : t));
+      const int64_t axis = plan.in_axis[i];
+      TRN_ASSIGN(Tensor s, slice(inputs[i], axis, plan.in_reverse[i] ? inputs[i].dims[axis] - 1 - t : t));
       slices[i] = std::move(s);
       feeds[plan.states + i] = Feed{slices[i].tensor().view(), nullptr};
     }
@@ -185,110 +234,102 @@ Status scan_sequence(Executor& run, const ScanPlan& plan, std::vector<Feed>& fee
 Status run_scan(Executor& executor, int index, Frame& frame, const RunEnv& env) {
   const plan::Step& step = frame.program.steps[static_cast<size_t>(index)];
   const plan::Body& body = step.bodies[0];
-  Executor& run = executor.body(index, 0);
-  const bool batched = step.node->since() < 9;  // Scan-8: a batch dimension in front and optional sequence lengths
-  const size_t first = batched ? 1 : 0;
-
-  ScanPlan plan;
-  const int64_t scans = step.node->attr("num_scan_inputs", int64_t{0});
-  const auto given = static_cast<int64_t>(step.inputs.size() - first);
-  if (scans < 1 || scans > given) return invalid_graph("num_scan_inputs is {}, but there are {} inputs", scans, given);
-  plan.scans = static_cast<size_t>(scans);
-  plan.states = static_cast<size_t>(given - scans);
-  if (body.program->inputs.size() - body.captures.size() != plan.states + plan.scans || body.program->outputs.size() < plan.states)
-    return invalid_graph("the body has {} inputs and {} outputs; {} states and {} scan inputs are given", body.program->inputs.size() - body.captures.size(),
-                         body.program->outputs.size(), plan.states, plan.scans);
-  plan.outs = body.program->outputs.size() - plan.states;
-  const auto read = [&](const char* name, size_t n) {
-    auto v = step.node->ints(name);
-    v.resize(n, 0);
-    return v;
-  };
-  plan.in_axis = batched ? std::vector<int64_t>(plan.scans, 0) : read("scan_input_axes", plan.scans);
-  plan.out_axis = batched ? std::vector<int64_t>(plan.outs, 0) : read("scan_output_axes", plan.outs);
-  for (auto d : read(batched ? "directions" : "scan_input_directions", plan.scans)) plan.in_reverse.push_back(d != 0);
-  for (auto d : batched ? std::vector<int64_t>(plan.outs, 0) : read("scan_output_directions", plan.outs)) plan.out_reverse.push_back(d != 0);
-
-  std::vector<TensorView> inputs;
-  int64_t length = -1;
-  for (size_t i = 0; i < plan.scans; ++i) {
-    const TensorView v = frame.feed(step.inputs[first + plan.states + i]).view;
-    const int64_t rank = v.rank - static_cast<int64_t>(first);
-    int64_t axis = plan.in_axis[i];
-    if (axis < -rank || axis >= rank) return invalid_argument("scan_input_axes[{}] = {} is out of range for shape {}", i, axis, shape_text(v.shape()));
-    plan.in_axis[i] = axis < 0 ? axis + rank : axis;
-    const int64_t n = v.dims[plan.in_axis[i] + static_cast<int64_t>(first)];
-    if (length >= 0 && n != length) return invalid_argument("scan inputs have {} and {} steps: they must agree", length, n);
-    length = n;
-    inputs.push_back(v);
-  }
+  const ir::Graph& graph = *step.node->graph_attr("body");
+  TRN_ASSIGN(const ScanPlan plan, read_scan(step, body, frame, 0));
   std::vector<Feed> feeds = capture_feeds(body, frame);
   std::vector<Value> state(plan.states);
+  for (size_t i = 0; i < plan.states; ++i)
+    if (step.inputs[i] >= 0) state[i] = frame.copy_of(step.inputs[i]);
+  std::vector<Stacker> stackers(plan.outs, Stacker(plan.length));
+  TRN_TRY(scan_sequence(executor.body(index, 0), plan, feeds, state, plan.inputs, plan.length, stackers, env));
+  for (size_t i = 0; i < plan.states && i < step.outputs.size(); ++i)
+    if (step.outputs[i] >= 0) frame.set_value(step.outputs[i], std::move(state[i]));
+  for (size_t k = 0; k < plan.outs && plan.states + k < step.outputs.size(); ++k) {
+    if (step.outputs[plan.states + k] < 0) continue;
+    const auto declared = plan::declared_output(graph, static_cast<int>(plan.states + k));
+    TRN_ASSIGN(Tensor t, std::move(stackers[k])
+                             .finish(plan.out_axis[k], plan.out_reverse[k], declared.dtype, declared.shape));
+    frame.set_value(step.outputs[plan.states + k], std::move(t));
+  }
+  return {};
+}
 
-  if (!batched) {
-    for (size_t i = 0; i < plan.states; ++i) state[i] = frame.copy_of(step.inputs[i]);
-    std::vector<Stacker> stackers(plan.outs, Stacker(length));
-    TRN_TRY(scan_sequence(run, plan, feeds, state, inputs, length, stackers, env));
-    for (size_t i = 0; i < plan.states && i < step.outputs.size(); ++i)
-      if (step.outputs[i] >= 0) frame.set_value(step.outputs[i], std::move(state[i]));
-    for (size_t k = 0; k < plan.outs && plan.states + k < step.outputs.size(); ++k) {
-      const int v = step.outputs[plan.states + k];
-      const auto declared = plan::declared_output(*body.program, static_cast<int>(plan.states + k));
-      TRN_ASSIGN(Tensor t, std::move(stackers[k]).finish(plan.out_axis[k], plan.out_reverse[k], declared.dtype, declared.shape));
-      if (v >= 0) frame.set_value(v, std::move(t));
-    }
-    return {};
+// `t` with zeros behind it, up to `length` along the first dimension.
+Result<Tensor> padded(const Tensor& t, int64_t length) {
+  Shape dims = t.shape();
+  dims[0] = length;
+  TRN_ASSIGN(Tensor out, Tensor::allocate(t.dtype(), dims));
+  if (t.dtype() == DType::string) {
+    std::copy_n(t.data<std::string>(), t.count(), out.data<std::string>());
+    return out;
+  }
+  if (out.bytes()) std::memset(out.raw(), 0, out.bytes());
+  if (t.bytes()) std::memcpy(out.raw(), t.raw(), t.bytes());
+  return out;
+}
+
+// Version 8: a batch of sequences, each with a length of its own.
+Status run_batched_scan(Executor& executor, int index, Frame& frame, const RunEnv& env) {
+  const plan::Step& step = frame.program.steps[static_cast<size_t>(index)];
+  const plan::Body& body = step.bodies[0];
+  const ir::Graph& graph = *step.node->graph_attr("body");
+  TRN_ASSIGN(const ScanPlan plan, read_scan(step, body, frame, 1));
+  const int64_t batch = plan.inputs[0].dims[0];
+  const TensorView lengths = step.inputs[0] >= 0 ? frame.feed(step.inputs[0]).view : TensorView{};
+  if (lengths.data && (lengths.dtype != DType::i64 || lengths.count != batch))
+    return invalid_argument("sequence_lens must be {} int64 values, it is {} of type {}", batch,
+                            shape_text(lengths.shape()), dtype_name(lengths.dtype));
+  std::vector<TensorView> initial;
+  for (size_t i = 0; i < plan.states; ++i) {
+    const TensorView v = frame.feed(step.inputs[1 + i]).view;
+    if (v.rank < 1 || v.dims[0] != batch)
+      return invalid_argument("state {} has shape {}, its first dimension must be the batch {}", i,
+                              shape_text(v.shape()), batch);
+    initial.push_back(v);
   }
 
-  const int64_t batch = inputs[0].dims[0];
-  const TensorView lengths = step.inputs[0] >= 0 ? frame.feed(step.inputs[0]).view : TensorView{};
+  std::vector<Feed> feeds = capture_feeds(body, frame);
+  std::vector<Value> state(plan.states);
   std::vector<Stacker> batch_states(plan.states, Stacker(batch)), batch_outs(plan.outs, Stacker(batch));
   for (int64_t b = 0; b < batch; ++b) {
-    int64_t n = length;
-    if (lengths.data) {
-      if (lengths.dtype != DType::i64 || lengths.count != batch) return invalid_argument("sequence_lens must be {} int64 values", batch);
-      n = lengths.as<int64_t>()[b];
-      if (n < 0 || n > length) return invalid_argument("sequence_lens[{}] = {} is not in [0, {}]", b, n, length);
-    }
+    const int64_t n = lengths.data ? lengths.as<int64_t>()[b] : plan.length;
+    if (n < 0 || n > plan.length)
+      return invalid_argument("sequence_lens[{}] = {} is not in [0, {}]", b, n, plan.length);
     for (size_t i = 0; i < plan.states; ++i) {
-      const TensorView v = frame.feed(step.inputs[1 + i]).view;
-      if (v.rank < 1 || v.dims[0] != batch) return invalid_argument("state {} has shape {}, its first dimension must be the batch {}", i, shape_text(v.shape()), batch);
-      TRN_ASSIGN(Tensor t, slice(v, 0, b));
+      TRN_ASSIGN(Tensor t, slice(initial[i], 0, b));
       state[i] = std::move(t);
     }
     std::vector<Tensor> rows;
     std::vector<TensorView> views;
-    for (const auto& v : inputs) {
+    for (const auto& v : plan.inputs) {
       TRN_ASSIGN(Tensor t, slice(v, 0, b));
       rows.push_back(std::move(t));
     }
     for (const auto& t : rows) views.push_back(t.view());
-    std::vector<Stacker> stackers(plan.outs, Stacker(length));
-    TRN_TRY(scan_sequence(run, plan, feeds, state, views, n, stackers, env));
-    for (size_t i = 0; i < plan.states; ++i) TRN_TRY(batch_states[i].add(state[i].tensor().view()));
+    std::vector<Stacker> stackers(plan.outs, Stacker(plan.length));
+    TRN_TRY(scan_sequence(executor.body(index, 0), plan, feeds, state, views, n, stackers, env));
+    for (size_t i = 0; i < plan.states; ++i) {
+      if (!state[i].is_tensor()) return invalid_argument("state {} is no tensor", i);
+      TRN_TRY(batch_states[i].add(state[i].tensor().view()));
+    }
     for (size_t k = 0; k < plan.outs; ++k) {
-      const auto declared = plan::declared_output(*body.program, static_cast<int>(plan.states + k));
+      const auto declared = plan::declared_output(graph, static_cast<int>(plan.states + k));
       TRN_ASSIGN(Tensor t, std::move(stackers[k]).finish(0, false, declared.dtype, declared.shape));
-      if (n < length) {  // padded with zeros to the longest sequence
-        Shape dims = t.shape();
-        dims[0] = length;
-        TRN_ASSIGN(Tensor padded, Tensor::allocate(t.dtype(), dims));
-        if (t.dtype() != DType::string) {
-          if (padded.bytes()) std::memset(padded.raw(), 0, padded.bytes());
-          if (t.bytes()) std::memcpy(padded.raw(), t.raw(), t.bytes());
-        }
-        t = std::move(padded);
-      }
+      TRN_ASSIGN(t, padded(t, plan.length));
       TRN_TRY(batch_outs[k].add(t.view()));
     }
   }
   for (size_t i = 0; i < plan.states && i < step.outputs.size(); ++i) {
-    TRN_ASSIGN(Tensor t, std::move(batch_states[i]).finish(0, false, DType::f32, Shape{}));
-    if (step.outputs[i] >= 0) frame.set_value(step.outputs[i], std::move(t));
+    if (step.outputs[i] < 0) continue;
+    TRN_ASSIGN(Tensor t, std::move(batch_states[i]).finish(0, false, initial[i].dtype, initial[i].shape().subspan(1)));
+    frame.set_value(step.outputs[i], std::move(t));
   }
   for (size_t k = 0; k < plan.outs && plan.states + k < step.outputs.size(); ++k) {
-    TRN_ASSIGN(Tensor t, std::move(batch_outs[k]).finish(0, false, DType::f32, Shape{}));
-    if (step.outputs[plan.states + k] >= 0) frame.set_value(step.outputs[plan.states + k], std::move(t));
+    if (step.outputs[plan.states + k] < 0) continue;
+    auto declared = plan::declared_output(graph, static_cast<int>(plan.states + k));
+    declared.shape.insert(declared.shape.begin(), plan.length);
+    TRN_ASSIGN(Tensor t, std::move(batch_outs[k]).finish(0, false, declared.dtype, declared.shape));
+    frame.set_value(step.outputs[plan.states + k], std::move(t));
   }
   return {};
 }
@@ -299,7 +340,10 @@ Status run_control_flow(Executor& executor, int index, Frame& frame, const RunEn
   switch (frame.program.steps[static_cast<size_t>(index)].kind) {
     case plan::Step::Kind::branch: return run_branch(executor, index, frame, env);
     case plan::Step::Kind::loop: return run_loop(executor, index, frame, env);
-    case plan::Step::Kind::scan: return run_scan(executor, index, frame, env);
+    case plan::Step::Kind::scan:  // version 8 has a batch dimension in front and optional sequence lengths
+      return frame.program.steps[static_cast<size_t>(index)].node->since() < 9
+                 ? run_batched_scan(executor, index, frame, env)
+                 : run_scan(executor, index, frame, env);
     case plan::Step::Kind::kernel: break;
   }
   return error(Code::engine_error, "step {} has no bodies", index);

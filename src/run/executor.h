@@ -2,12 +2,13 @@
 #pragma once
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
+#include "base/fork_lock.h"
 #include "base/thread_pool.h"
 #include "plan/program.h"
+#include "run/plan_cache.h"
 #include "tensor/value.h"
 
 namespace trunnion::run {
@@ -51,22 +52,24 @@ class Executor {
   const plan::Program& program() const { return program_; }
   // Executors of a control-flow step's bodies.
   Executor& body(int step, int i) { return *bodies_[static_cast<size_t>(step)][static_cast<size_t>(i)]; }
-  size_t arena_bytes() const;     // memory held by idle frames, bodies included
-  size_t cached_plans() const;
+  size_t arena_bytes() const;  // memory held by idle frames, bodies included
+  const PlanCache& plans() const { return plans_; }
   void trim();                    // gives the memory of idle frames back
 
  private:
-  Result<std::shared_ptr<const plan::Segment>> root_segment(std::span<const Feed> feeds);
+  Result<PlanCache::SegmentPtr> first_segment(std::span<const Feed> feeds);
+  Result<PlanCache::SegmentPtr> next_segment(const PlanCache::SegmentPtr& from, const Frame& frame);
+  Status run_segments(Frame& frame, PlanCache::SegmentPtr segment, const RunEnv& env, std::span<trunnion::Value> outputs,
+                      std::span<const bool> wanted);
   std::unique_ptr<Frame> acquire(const plan::Segment* root);
   void give_back(std::unique_ptr<Frame> frame);
 
-  static constexpr size_t kMaxPlans = 64;
   const plan::Program& program_;
   int threads_;
   std::vector<std::vector<std::unique_ptr<Executor>>> bodies_;  // by step
-  mutable std::mutex mutex_;
-  std::vector<plan::Segment::Child> plans_;  // by input shapes, most recently used last
-  std::vector<std::unique_ptr<Frame>> idle_;
+  PlanCache plans_;
+  mutable ForkLock lock_;
+  std::vector<std::unique_ptr<Frame>> idle_;  // most recently used last
 };
 
 // "Non-zero status code returned while running Conv node. Name:'conv1' Status Message: ..." as ONNX Runtime says it.

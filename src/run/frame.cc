@@ -1,5 +1,6 @@
 #include "run/frame.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -132,7 +133,7 @@ void Frame::set_input(int value, const Feed& feed) {
 
 plan::Known Frame::known(int value) const {
   const auto v = static_cast<size_t>(value);
-  if (program.values[v].constant.valid()) return {&views[v], &program.values[v].constant};
+  if (const Tensor& c = program.values[v].constant; c.valid()) return {&views[v], c.raw() || c.count() == 0 ? &c : nullptr};
   if (views[v].dtype == DType::undefined) return {};
   return {&views[v], folded_[v]};
 }
@@ -151,20 +152,17 @@ void Frame::set_value(int value, trunnion::Value v) {
   views[id] = held[id].is_tensor() ? held[id].tensor().view() : TensorView{};
 }
 
-void Frame::append_output_key(plan::ShapeKey& key, int step) const {
-  for (int v : program.steps[static_cast<size_t>(step)].outputs) {
-    if (v < 0) continue;
-    if (views[static_cast<size_t>(v)].dtype != DType::undefined)
-      plan::append_key(key, views[static_cast<size_t>(v)]);
-    else
-      plan::append_key_other(key, static_cast<int>(held[static_cast<size_t>(v)].kind()));
-  }
-}
-
 void Frame::release_before(int step) {
+  const auto over = [&](int v) { return program.values[static_cast<size_t>(v)].held_until < step; };
   std::erase_if(dynamic_, [&](int v) {
-    if (program.values[static_cast<size_t>(v)].last_use >= step) return false;
+    if (!over(v)) return false;
     held[static_cast<size_t>(v)] = {};
+    views[static_cast<size_t>(v)] = {};
+    return true;
+  });
+  std::erase_if(lent_, [&](Lent& lent) {
+    if (!over(lent.value)) return false;
+    spare_.push_back(std::move(lent.block));
     return true;
   });
 }
@@ -175,14 +173,33 @@ void Frame::end_run() {
     views[static_cast<size_t>(v)] = {};
   }
   dynamic_.clear();
+  for (Lent& lent : lent_) spare_.push_back(std::move(lent.block));
+  lent_.clear();
   for (int v : program.inputs) fed_[static_cast<size_t>(v)] = nullptr;
   env = nullptr;
 }
 
 size_t Frame::arena_bytes() const {
-  size_t n = 0;
+  size_t n = scratch_.bytes();
   for (const auto& a : arenas_) n += a.bytes();
+  for (const auto& b : spare_) n += b.bytes();
   return n;
+}
+
+// The smallest that is large enough, else the largest there is.
+Result<Block> Frame::take_block(size_t bytes) {
+  Block block;
+  if (!spare_.empty()) {
+    const auto better = [&](const Block& a, const Block& b) {
+      const bool fits_a = a.bytes() >= bytes, fits_b = b.bytes() >= bytes;
+      return fits_a != fits_b ? fits_a : fits_a ? a.bytes() < b.bytes() : a.bytes() > b.bytes();
+    };
+    const auto best = std::min_element(spare_.begin(), spare_.end(), better);
+    block = std::move(*best);
+    spare_.erase(best);
+  }
+  TRN_TRY(block.reserve(std::max<size_t>(bytes, 1)));
+  return block;
 }
 
 Status Frame::run_dynamic(int index) {
@@ -199,7 +216,6 @@ Status Frame::run_dynamic(int index) {
       tensors_in = tensors_in && in[i]->dtype != DType::undefined;
     }
   std::unique_ptr<ops::KernelState> state;
-  Tensor scratch;
   c.state_ = nullptr;
   c.scratch_ = nullptr;
   if (!step.node->def->flags.dynamic && tensors_out && tensors_in) {
@@ -220,12 +236,9 @@ Status Frame::run_dynamic(int index) {
       }
     ops::PrepareContext prepare(in, out, env->threads);
     TRN_ASSIGN(state, step.executable->prepare(prepare));
-    if (prepare.scratch_bytes()) {
-      const int64_t bytes[] = {static_cast<int64_t>(prepare.scratch_bytes())};
-      TRN_ASSIGN(scratch, Tensor::allocate(DType::u8, bytes));
-    }
+    TRN_TRY(scratch_.reserve(prepare.scratch_bytes()));
     c.state_ = state.get();
-    c.scratch_ = scratch.data<std::byte>();
+    c.scratch_ = prepare.scratch_bytes() ? scratch_.data() : nullptr;
   }
   return step.executable->run(c);
 }
@@ -245,9 +258,7 @@ Status Frame::finish(std::span<trunnion::Value> outputs, std::span<const bool> g
     if (outputs[k].is_tensor() && outputs[k].tensor().raw() == view.data && info.output == static_cast<int>(k)) continue;  // in place already
     const bool strings = view.dtype == DType::string;
     if (!given[k]) {
-      // A value of its own may be shared out; one that the next run writes again, or that the caller owns, may not.
-      const bool dynamic = held[id].is_tensor() && !strings;
-      if (dynamic) {
+      if (shared_out(v)) {
         outputs[k] = held[id];
         continue;
       }
@@ -277,20 +288,40 @@ void Frame::parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t,
 }
 
 Result<TensorView*> Frame::allocate_output(int i, DType dtype, std::span<const int64_t> dims) {
-  TRN_ASSIGN(Tensor t, Tensor::allocate(dtype, dims));
   const int v = current_->outputs[static_cast<size_t>(i)];
-  set_value(v, std::move(t));
-  return &views[static_cast<size_t>(v)];
+  const bool reused = v >= 0 && dtype != DType::string && program.values[static_cast<size_t>(v)].output < 0;
+  const auto bytes = storage_bytes(dtype, element_count(dims));
+  if (reused && bytes && element_count(dims) >= 0) {
+    TRN_ASSIGN(Block block, take_block(*bytes));
+    set_value(v, Tensor::borrow(dtype, dims, block.data(), nullptr));
+    lent_.push_back({v, std::move(block)});
+    return &views[static_cast<size_t>(v)];
+  }
+  TRN_ASSIGN(Tensor t, Tensor::allocate(dtype, dims));  // an output of the program gets memory of its own
+  if (v >= 0) {
+    set_value(v, std::move(t));
+    return &views[static_cast<size_t>(v)];
+  }
+  ignored_ = std::move(t);
+  unwanted_ = ignored_.view();
+  return &unwanted_;
 }
 
-void Frame::set_output(int i, trunnion::Value value) { set_value(current_->outputs[static_cast<size_t>(i)], std::move(value)); }
+void Frame::set_output(int i, trunnion::Value value) {
+  if (const int v = current_->outputs[static_cast<size_t>(i)]; v >= 0) set_value(v, std::move(value));
+}
 
 trunnion::Value Frame::input_value(int i) { return copy_of(current_->inputs[static_cast<size_t>(i)]); }
 
+// Not the strings of a spot, nor what lies in a block: the next run writes them again.
+bool Frame::shared_out(int value) const {
+  const trunnion::Value& v = held[static_cast<size_t>(value)];
+  return v.is_tensor() && v.tensor().dtype() != DType::string && v.tensor().keep_alive();
+}
+
 trunnion::Value Frame::copy_of(int value) {
   const auto v = static_cast<size_t>(value);
-  // The tensor of a strings spot is written again by the next run: copy. Other values held are never written again.
-  if (held[v].has_value() && !(held[v].is_tensor() && held[v].tensor().dtype() == DType::string)) return held[v];
+  if (shared_out(value) || (held[v].has_value() && !held[v].is_tensor())) return held[v];
   const TensorView& view = views[v];
   if (view.dtype == DType::undefined) return fed_[v] ? *fed_[v] : trunnion::Value{};
   if (program.values[v].constant.valid()) return program.values[v].constant;

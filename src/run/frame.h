@@ -51,8 +51,7 @@ class Frame final : public ops::KernelHost {
   trunnion::Value copy_of(int value);
   // Sets a value that a control-flow or dynamic step made.
   void set_value(int value, trunnion::Value v);
-  void append_output_key(plan::ShapeKey& key, int step) const;
-  void release_before(int step);  // dynamic values whose last use is before it
+  void release_before(int step);  // dynamic values that neither it nor a later step needs
 
   // ops::KernelHost
   void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_t)> fn) override;
@@ -64,6 +63,7 @@ class Frame final : public ops::KernelHost {
 
   const plan::Program& program;
   const RunEnv* env = nullptr;
+  SmallVector<bool, 16> given;                // by output: the caller's buffer
   std::vector<TensorView> views;              // by value id
   std::vector<trunnion::Value> held;          // by value id: values that are no arena tensor
   std::vector<ops::KernelContext> contexts;   // by step
@@ -76,7 +76,13 @@ class Frame final : public ops::KernelHost {
     std::vector<std::pair<int, int>> aliases;  // value, root: pointers that may change from run to run
     std::vector<std::pair<int, int>> outputs;  // value, output
   };
+  struct Lent {
+    int value;
+    Block block;
+  };
   Status bind_outputs(const Bound& bound, std::span<trunnion::Value> outputs, std::span<const bool> given);
+  Result<Block> take_block(size_t bytes);
+  bool shared_out(int value) const;  // what is held may be handed out: nobody writes it again
 
   std::vector<const TensorView*> in_;
   std::vector<TensorView*> out_;
@@ -85,6 +91,11 @@ class Frame final : public ops::KernelHost {
   std::vector<Bound> bound_;           // by depth
   std::vector<const trunnion::Value*> fed_;  // by value id: owners of inputs
   std::vector<int> dynamic_;           // values set during this run
+  std::vector<Lent> lent_;             // memory of dynamic values
+  std::vector<Block> spare_;           // the same, free
+  Block scratch_;                      // of a dynamic step
+  Tensor ignored_;                     // an output that nobody wants, and
+  TensorView unwanted_;                // where its step puts it
   const plan::Step* current_ = nullptr;
 };
 

@@ -38,7 +38,7 @@ constexpr Row kRows[] = {
     {"session.graph_optimizations_loop_level", kOurs, Check::natural},
     {"session.record_ep_graph_assignment_info", kOurs, Check::flag},
 
-    {"session.use_env_allocators", kAccepted}, {"session.set_denormal_as_zero", kAccepted},
+    {"session.random_seed", kAccepted}, {"session.use_env_allocators", kAccepted}, {"session.set_denormal_as_zero", kAccepted},
     {"session.disable_quant_qdq", kAccepted}, {"session.disable_double_qdq_remover", kAccepted},
     {"session.enable_quant_qdq_cleanup", kAccepted}, {"session.disable_qdq_constant_folding", kAccepted},
     {"optimization.enable_gelu_approximation", kAccepted}, {"optimization.enable_cast_chain_elimination", kAccepted},

@@ -1,4 +1,7 @@
 // One call of a session: names to places, checks of what is fed, the run, results to where the caller wants them.
+#include <mutex>
+#include <optional>
+
 #include "base/error.h"
 #include "base/os.h"
 #include "session/session.h"
@@ -40,32 +43,32 @@ Status Session::check_feed(int port, const Value& value) const {
   return {};
 }
 
-Status Session::run(const RunOptions& options, std::span<const char* const> input_names, std::span<const Value* const> inputs,
-                    std::span<const char* const> output_names, std::span<Value> outputs) {
-  if (options.terminate.load(std::memory_order_relaxed)) return run::terminated();
-  SmallVector<run::Feed, 8> feeds(feeds_.size());
-  SmallVector<bool, 16> fed(feeds_.size(), false);
+Status Session::fill_feeds(Call& call, std::span<const char* const> input_names,
+                           std::span<const Value* const> inputs) const {
+  call.feeds.resize(feeds_.size());
+  call.fed.assign(feeds_.size(), false);
   for (size_t i = 0; i < input_names.size(); ++i) {
     TRN_ASSIGN(const int port, find_input(input_names[i]));
     TRN_TRY(check_feed(port, *inputs[i]));
-    feeds[static_cast<size_t>(port)] = run::feed_of(*inputs[i]);
-    fed[static_cast<size_t>(port)] = true;
+    call.feeds[static_cast<size_t>(port)] = run::feed_of(*inputs[i]);
+    call.fed[static_cast<size_t>(port)] = true;
   }
   for (size_t i = 0; i < feeds_.size(); ++i) {
-    if (fed[i]) continue;
-    if (defaults_[i].has_value())
-      feeds[i] = run::feed_of(defaults_[i]);
-    else if (feeds_[i].type.kind == Type::Kind::optional)
-      feeds[i] = run::feed_of(defaults_[i]);
-    else
+    if (call.fed[i]) continue;
+    if (!defaults_[i].has_value() && feeds_[i].type.kind != Type::Kind::optional)
       return invalid_argument("Missing Input: {} (expected {})", feeds_[i].name, feeds_[i].type.text());
+    call.feeds[i] = run::feed_of(defaults_[i]);
   }
-  // Results go straight to the caller's entries when every output is asked for once and in order.
+  return {};
+}
+
+// True when every output is asked for once and in order.
+Result<bool> Session::find_outputs(Call& call, std::span<const char* const> output_names) const {
   bool straight = output_names.size() == outputs_.size();
-  SmallVector<int, 16> ports(output_names.size());
+  call.ports.resize(output_names.size());
   for (size_t k = 0; k < output_names.size(); ++k) {
     if (k < outputs_.size() && outputs_[k].name == output_names[k]) {
-      ports[k] = static_cast<int>(k);
+      call.ports[k] = static_cast<int>(k);
       continue;
     }
     const auto it = output_index_.find(output_names[k]);
@@ -74,39 +77,75 @@ Status Session::run(const RunOptions& options, std::span<const char* const> inpu
       for (const auto& o : outputs_) names.push_back(o.name);
       return invalid_argument("Invalid output name:{} (the model has: {})", output_names[k], fmt::join(names, ", "));
     }
-    ports[k] = it->second;
+    call.ports[k] = it->second;
     straight = false;
   }
+  return straight;
+}
+
+Status Session::run_call(Call& call, const RunOptions& options, std::span<const char* const> input_names,
+                         std::span<const Value* const> inputs, std::span<const char* const> output_names,
+                         std::span<Value> outputs) {
+  TRN_TRY(fill_feeds(call, input_names, inputs));
+  TRN_ASSIGN(const bool straight, find_outputs(call, output_names));
   run::RunEnv env;
   env.pool = pool_.get();
   env.threads = threads_;
   env.terminate = &options.terminate;
   std::unique_ptr<Profile> own;
-  if (options.profiling) own = std::make_unique<Profile>(options.profile_prefix.empty() ? "onnxruntime_run_profile" : options.profile_prefix);
-  env.recorder = own ? own.get() : profile_.get();
-  const int64_t begin = env.recorder ? os::monotonic_ns() : 0;
+  if (options.profiling)
+    own = std::make_unique<Profile>(options.profile_prefix.empty() ? "onnxruntime_run_profile"
+                                                                   : options.profile_prefix);
+  auto* profile = own ? own.get() : profile_.get();
+  env.recorder = profile;
+  const int64_t begin = profile ? os::monotonic_ns() : 0;
 
-  const std::span<const run::Feed> fed_values(feeds.data(), feeds.size());
   Status status;
-  if (straight) {
-    status = executor_->run(env, fed_values, outputs);
-  } else {
-    std::vector<Value> all(outputs_.size());
-    SmallVector<bool, 16> wanted(outputs_.size(), false);
-    for (size_t k = 0; k < ports.size(); ++k) {
-      wanted[static_cast<size_t>(ports[k])] = true;
-      if (outputs[k].has_value()) all[static_cast<size_t>(ports[k])] = outputs[k];
+  {
+    // Workers that have helped once stay awake through the serial parts between two loops.
+    std::optional<ThreadPool::KeepAwake> awake;
+    if (pool_ && threads_ > 1) awake.emplace(*pool_);
+    if (straight) {  // results go straight to the caller's entries
+      status = executor_->run(env, call.feeds, outputs);
+    } else {
+      call.all.assign(outputs_.size(), Value());
+      call.wanted.assign(outputs_.size(), false);
+      for (size_t k = 0; k < output_names.size(); ++k) {
+        const auto port = static_cast<size_t>(call.ports[k]);
+        call.wanted[port] = true;
+        if (outputs[k].has_value()) call.all[port] = outputs[k];
+      }
+      status = executor_->run(env, call.feeds, call.all, call.wanted.span());
+      if (status.ok())
+        for (size_t k = 0; k < output_names.size(); ++k) outputs[k] = call.all[static_cast<size_t>(call.ports[k])];
     }
-    status = executor_->run(env, fed_values, all, wanted);
-    if (status.ok())
-      for (size_t k = 0; k < ports.size(); ++k) outputs[k] = all[static_cast<size_t>(ports[k])];
   }
-  if (env.recorder) {
-    auto* profile = own ? own.get() : profile_.get();
+  if (profile) {
     profile->event("Session", "model_run", begin, os::monotonic_ns());
     if (own) TRN_TRY(own->finish());
   }
   if (options.config.contains("memory.enable_memory_arena_shrinkage")) executor_->trim();
+  return status;
+}
+
+Status Session::run(const RunOptions& options, std::span<const char* const> input_names,
+                    std::span<const Value* const> inputs, std::span<const char* const> output_names,
+                    std::span<Value> outputs) {
+  if (options.terminate.load(std::memory_order_relaxed)) return run::terminated();
+  std::unique_ptr<Call> call;
+  {
+    std::lock_guard guard(calls_lock_);
+    if (!calls_.empty()) {
+      call = std::move(calls_.back());
+      calls_.pop_back();
+    }
+  }
+  if (!call) call = std::make_unique<Call>();
+  Status status = run_call(*call, options, input_names, inputs, output_names, outputs);
+  call->feeds.clear();
+  call->all.clear();
+  std::lock_guard guard(calls_lock_);
+  calls_.push_back(std::move(call));
   return status;
 }
 

@@ -164,6 +164,7 @@ Status Session::optimize() {
   passes::PassContext context;
   context.log = &logger_;
   context.fold_limit_bytes = number(options_, "optimization.constant_folding_max_output_size_in_bytes", context.fold_limit_bytes);
+  run.max_rounds = 4;  // what one pass frees, an earlier one may take; mostly nothing is left after one
   if (options_.optimization_level >= OptimizationLevel::basic) TRN_TRY(passes::run_passes(graph, passes::clean(), context, run, pass_records_));
   if (!options_.optimized_model_path.empty()) TRN_TRY(save_optimized_model());
   return {};
@@ -192,6 +193,9 @@ Status Session::place() {
 Status Session::build_program(const Environment& environment) {
   ir::Graph& graph = *model_->graph;
   TRN_ASSIGN(program_, plan::build(graph, *providers_[0], model_));
+  // Weights that kernels have packed are held once: the originals go, and so do the file's pages that they were read from.
+  release_weights(*program_);
+  if (file_) file_->drop_pages(0, file_->size());
 
   // Sessions share one pool, capped by intra_op_num_threads. A pool of its own: for affinities, for threads made by the
   // caller, without spinning, and for more threads than the shared pool has.
@@ -223,11 +227,20 @@ Status Session::save_optimized_model() const {
   return onnx::export_model(*model_, options_.optimized_model_path, to);
 }
 
+void Session::release_weights(const plan::Program& program) {
+  for (const ir::Value* v : program.unread) {
+    const Tensor& t = v->constant();
+    v->graph()->set_constant(v->graph()->find(v->name()), Tensor::borrow(t.dtype(), t.shape(), nullptr, nullptr));
+  }
+  for (const auto& step : program.steps)
+    for (const auto& body : step.bodies) release_weights(*body.program);
+}
+
 Session::Memory Session::memory() const {
   Memory m;
-  model_->graph->for_each_value([&](ir::Value* v) { m.weights_bytes += v->constant().bytes(); });
+  model_->graph->for_each_value([&](ir::Value* v) { if (v->constant().raw()) m.weights_bytes += v->constant().bytes(); });
   m.arena_bytes = executor_->arena_bytes();
-  m.cached_plans = executor_->cached_plans();
+  m.cached_plans = executor_->plans().roots();
   return m;
 }
 

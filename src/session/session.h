@@ -1,13 +1,13 @@
 // Session: a model made ready to run. Begin with Session::load, whose body is the journey of a model.
 #pragma once
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "base/fork_lock.h"
 #include "base/mapped_file.h"
 #include "ir/graph.h"
 #include "passes/pass.h"
@@ -68,9 +68,9 @@ class Session {
   std::span<const passes::PassRecord> pass_records() const { return pass_records_; }
   std::string graph_text() const;  // the graph as it runs
   struct Memory {
-    size_t weights_bytes = 0;  // constants, mapped or owned
+    size_t weights_bytes = 0;  // constants that are not packed, mapped or owned
     size_t arena_bytes = 0;    // held by idle frames
-    size_t cached_plans = 0;
+    size_t cached_plans = 0;   // sets of input shapes with a plan
   };
   Memory memory() const;
 
@@ -81,7 +81,20 @@ class Session {
   Status optimize();
   Status place();
   Status build_program(const Environment& environment);
+  static void release_weights(const plan::Program& program);
   Status save_optimized_model() const;
+  // The tables of one call; kept and reused, so that a call allocates nothing but its outputs.
+  struct Call {
+    std::vector<run::Feed> feeds;
+    std::vector<int> ports;  // by output asked for
+    SmallVector<bool, 16> fed, wanted;
+    std::vector<Value> all;  // one entry per output, when the caller's are others
+  };
+  Status run_call(Call& call, const RunOptions& options, std::span<const char* const> input_names,
+                  std::span<const Value* const> inputs, std::span<const char* const> output_names,
+                  std::span<Value> outputs);
+  Status fill_feeds(Call& call, std::span<const char* const> input_names, std::span<const Value* const> inputs) const;
+  Result<bool> find_outputs(Call& call, std::span<const char* const> output_names) const;
   Result<int> find_input(std::string_view name) const;
   Status check_feed(int port, const Value& value) const;
   std::optional<int64_t> dimension_override(std::string_view symbol, std::string_view denotation) const;
@@ -103,6 +116,8 @@ class Session {
   std::vector<Timing> timings_;
   std::vector<passes::PassRecord> pass_records_;
   std::unique_ptr<Profile> profile_;
+  ForkLock calls_lock_;
+  std::vector<std::unique_ptr<Call>> calls_;  // idle
 };
 
 }  // namespace trunnion::session

@@ -1,5 +1,6 @@
 """Fixtures of the Python tests. They pass on trunnion's own library and, where they do not say otherwise, on any other
 that TRUNNION_LIBRARY names."""
+
 import os
 import pathlib
 import sys
@@ -32,14 +33,19 @@ def quiet():
 
 
 @pytest.fixture
-def python():
-    """Runs code in a Python of its own that can import trunnion: python(code, *arguments) -> output."""
+def python(tmp_path):
+    """Runs a Python of its own that can import trunnion: python(*arguments, code=...) -> the finished process."""
     import subprocess
 
     def run(*arguments, code=None, check=True, **environment):
         command = [sys.executable, *(["-c", code] if code is not None else []), *map(str, arguments)]
         folders = [str(pathlib.Path(ort.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders)), **environment}
+        env = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, folders)),
+            "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        }
+        env.update(environment)
         done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=120)
         if check:
             assert done.returncode == 0, done.stderr

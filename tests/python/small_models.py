@@ -1,4 +1,5 @@
 """Small models for the tests, and sessions of them."""
+
 import numpy as np
 import onnx
 import pytest
@@ -37,7 +38,11 @@ def model(nodes, inputs, outputs, initializers=(), opset=21, ml=0, ir=10, **fact
 
 
 def relu():
-    return model([h.make_node("Relu", ["X"], ["Y"], name="r")], [tensor("X", T.FLOAT, ["N", 3])], [tensor("Y", T.FLOAT, ["N", 3])])
+    return model(
+        [h.make_node("Relu", ["X"], ["Y"], name="r")],
+        [tensor("X", T.FLOAT, ["N", 3])],
+        [tensor("Y", T.FLOAT, ["N", 3])],
+    )
 
 
 def identity(kind, shape=("n",), opset=21):
@@ -53,7 +58,9 @@ def add(kind=T.FLOAT, shape=("n",)):
 
 def two_outputs():
     nodes = [h.make_node("Neg", ["X"], ["negative"]), h.make_node("Abs", ["X"], ["absolute"])]
-    return model(nodes, [tensor("X", T.FLOAT, ["n"])], [tensor("negative", T.FLOAT, ["n"]), tensor("absolute", T.FLOAT, ["n"])])
+    return model(
+        nodes, [tensor("X", T.FLOAT, ["n"])], [tensor("negative", T.FLOAT, ["n"]), tensor("absolute", T.FLOAT, ["n"])]
+    )
 
 
 def count_to(body_nodes=1):
@@ -66,7 +73,9 @@ def count_to(body_nodes=1):
     )
     loop = h.make_node("Loop", ["trips", "", "start"], ["end"], body=body)
     one = h.make_tensor("one", T.FLOAT, [1], [1.0])
-    return model([loop], [tensor("trips", T.INT64, []), tensor("start", T.FLOAT, [1])], [tensor("end", T.FLOAT, [1])], [one])
+    return model(
+        [loop], [tensor("trips", T.INT64, []), tensor("start", T.FLOAT, [1])], [tensor("end", T.FLOAT, [1])], [one]
+    )
 
 
 def matmul(n=64, layers=1, seed=0):

@@ -1,4 +1,5 @@
 """Programs that import onnxruntime, run on trunnion."""
+
 import os
 import subprocess
 import sys
@@ -85,7 +86,9 @@ def test_zip(python, tmp_path):
 def test_scripts_folder_comes_first(python, tmp_path):
     (tmp_path / "beside.py").write_text("name = 'mine'")
     script = tmp_path / "script.py"
-    script.write_text("import beside, sys, onnxruntime; print(beside.name, sys.argv[0] == __file__, onnxruntime.__version__)")
+    script.write_text(
+        "import beside, sys, onnxruntime; print(beside.name, sys.argv[0] == __file__, onnxruntime.__version__)"
+    )
     assert python("-m", "trunnion.as_onnxruntime", script).stdout.split() == ["mine", "True", "1.32.0"]
 
 
@@ -150,21 +153,28 @@ def test_it_wins_over_an_installed_one(python, tmp_path):
     assert done.stdout.strip() == "1.32.0"
 
 
-def test_read_only_package(tmp_path):
-    """Where the package cannot hold the link to its library, the user's cache does."""
+def test_installed_package(tmp_path):
+    """The package is left as it is; the link to its library goes into the user's cache."""
     import shutil
 
     import trunnion
     from trunnion import _native
 
-    source = os.path.dirname(os.path.abspath(trunnion.__file__))
-    shutil.copytree(source, tmp_path / "lib" / "trunnion", ignore=shutil.ignore_patterns("libonnxruntime*", "__pycache__"))
-    capi = tmp_path / "lib/trunnion/_as_onnxruntime/onnxruntime/capi"
-    (capi / "libonnxruntime.so.1").symlink_to("/nowhere")  # cannot become the right link
+    source, target = os.path.dirname(os.path.abspath(trunnion.__file__)), tmp_path / "lib" / "trunnion"
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("libonnxruntime*", "__pycache__"))
+    before = sorted(target.rglob("*.so*"))
     env = {**os.environ, "PYTHONPATH": str(tmp_path / "lib"), "XDG_CACHE_HOME": str(tmp_path / "cache"),
            "TRUNNION_LIBRARY": _native.library_path()}  # fmt: skip
+    command = [sys.executable, "-m", "trunnion.as_onnxruntime", "-c", PROGRAM]
     for _ in range(2):
-        done = subprocess.run([sys.executable, "-m", "trunnion.as_onnxruntime", "-c", PROGRAM], env=env, text=True, capture_output=True)
+        done = subprocess.run(command, env=env, text=True, capture_output=True)
         assert done.returncode == 0, done.stderr
         facts(done)
+    assert sorted(target.rglob("*.so*")) == before
     assert len(list((tmp_path / "cache" / "trunnion").iterdir())) == 1
+
+    env["XDG_CACHE_HOME"] = "/proc/nowhere"  # no cache either: all but the file of the library is there
+    done = subprocess.run(
+        [*command[:-1], "import onnxruntime; print(onnxruntime.__version__)"], env=env, text=True, capture_output=True
+    )
+    assert done.stdout.strip() == "1.32.0", done.stderr

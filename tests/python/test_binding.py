@@ -1,4 +1,5 @@
 """IOBinding."""
+
 import gc
 
 import numpy as np

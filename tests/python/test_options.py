@@ -1,4 +1,5 @@
 """SessionOptions and RunOptions."""
+
 import copy
 import pickle
 
@@ -126,7 +127,9 @@ def test_disabled_optimizers_and_other_keywords():
 
 def test_initializers_given_by_the_user():
     weight = h.make_tensor("W", T.FLOAT, [3], [1, 1, 1])
-    made = model([h.make_node("Add", ["X", "W"], ["Y"])], [tensor("X", T.FLOAT, [3])], [tensor("Y", T.FLOAT, [3])], [weight])
+    made = model(
+        [h.make_node("Add", ["X", "W"], ["Y"])], [tensor("X", T.FLOAT, [3])], [tensor("Y", T.FLOAT, [3])], [weight]
+    )
     options = ort.SessionOptions()
     options.add_initializer("W", ort.OrtValue.ortvalue_from_numpy(np.array([10, 20, 30], np.float32)))
     s = session(made, options)
@@ -136,7 +139,9 @@ def test_initializers_given_by_the_user():
 
 def external(tmp_path):
     weight = onnx.numpy_helper.from_array(np.arange(300, dtype=np.float32), "W")
-    made = model([h.make_node("Add", ["X", "W"], ["Y"])], [tensor("X", T.FLOAT, [300])], [tensor("Y", T.FLOAT, [300])], [weight])
+    made = model(
+        [h.make_node("Add", ["X", "W"], ["Y"])], [tensor("X", T.FLOAT, [300])], [tensor("Y", T.FLOAT, [300])], [weight]
+    )
     path = tmp_path / "model.onnx"
     onnx.save(made, path, save_as_external_data=True, location="weights.bin", size_threshold=0)
     return path
@@ -184,7 +189,10 @@ def test_copies_and_pickles():
 def test_config_in_the_model(tmp_path, monkeypatch):
     made = relu()
     entry = made.metadata_props.add()
-    entry.key, entry.value = "ort_config", '{"session_options": {"intra_op_num_threads": 1, "graph_optimization_level": 1}}'
+    entry.key, entry.value = (
+        "ort_config",
+        '{"session_options": {"intra_op_num_threads": 1, "graph_optimization_level": 1}}',
+    )
     path = tmp_path / "m.onnx"
     onnx.save(made, path)
     assert ort.InferenceSession(path).get_session_options().intra_op_num_threads == 0

@@ -1,4 +1,5 @@
 """The package itself: what it imports, what it carries, that its stubs name what is there."""
+
 import ast
 import importlib.util
 import inspect

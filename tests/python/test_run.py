@@ -1,4 +1,5 @@
 """run(): what it takes, what it gives, what it refuses."""
+
 import collections
 import gc
 import sys
@@ -75,7 +76,9 @@ def test_inputs_are_let_go(relu_session):
         lambda: np.repeat(X, 2, axis=1)[:, ::2],
         lambda: X[::-1][::-1],
         lambda: X.astype(">f4"),
-        lambda: np.lib.stride_tricks.as_strided(np.frombuffer(b"\0" + X.tobytes(), np.uint8)[1:].view(np.float32), (2, 3)),
+        lambda: np.lib.stride_tricks.as_strided(
+            np.frombuffer(b"\0" + X.tobytes(), np.uint8)[1:].view(np.float32), (2, 3)
+        ),
         lambda: ort.OrtValue.ortvalue_from_numpy(X),
         lambda: np.ma.array(X),
     ],
@@ -166,9 +169,21 @@ def test_initializer_that_is_an_input_need_not_be_fed():
     [
         ({"X": X, "Z": X}, None, "Invalid input name: Z"),
         ({"X": X}, ["zz"], "Invalid output name:"),
-        ({"X": X.astype(np.float64)}, None, "Unexpected input data type. Actual: (tensor(double)) , expected: (tensor(float))"),
-        ({"X": X[0]}, None, "Invalid rank for input: X Got: 1 Expected: 2 Please fix either the inputs/outputs or the model."),
-        ({"X": X[:, :2]}, None, "Got invalid dimensions for input: X for the following indices\n index: 1 Got: 2 Expected: 3"),
+        (
+            {"X": X.astype(np.float64)},
+            None,
+            "Unexpected input data type. Actual: (tensor(double)) , expected: (tensor(float))",
+        ),
+        (
+            {"X": X[0]},
+            None,
+            "Invalid rank for input: X Got: 1 Expected: 2 Please fix either the inputs/outputs or the model.",
+        ),
+        (
+            {"X": X[:, :2]},
+            None,
+            "Got invalid dimensions for input: X for the following indices\n index: 1 Got: 2 Expected: 3",
+        ),
         ({"X": np.array([["a", "b", "c"]])}, None, "Actual: (tensor(string)) , expected: (tensor(float))"),
         ({"X": X > 0}, None, "Actual: (tensor(bool)) , expected: (tensor(float))"),
     ],
@@ -232,7 +247,9 @@ def test_run_with_ortvaluevector(relu_session):
 def test_sequences():
     kind = h.make_sequence_type_proto(h.make_tensor_type_proto(T.FLOAT, None))
     nodes = [h.make_node("Identity", ["X"], ["Y"]), h.make_node("SequenceLength", ["X"], ["L"])]
-    s = session_or_skip(model(nodes, [h.make_value_info("X", kind)], [h.make_value_info("Y", kind), tensor("L", T.INT64, [])]))
+    s = session_or_skip(
+        model(nodes, [h.make_value_info("X", kind)], [h.make_value_info("Y", kind), tensor("L", T.INT64, [])])
+    )
     assert s.get_inputs()[0].type == "seq(tensor(float))" and s.get_inputs()[0].shape == []
     parts = [np.ones(2, np.float32), np.zeros((3, 1), np.float32), [[1.5]]]
     y, length = s.run(None, {"X": parts})
@@ -244,8 +261,10 @@ def test_sequences():
     assert s.run(["L"], {"X": tuple(parts)})[0] == 3
     with pytest.raises(errors.InvalidArgument, match="received a tensor"):
         s.run(None, {"X": np.ones((2, 2), np.float32)})
-    (value,) = s.run_with_ort_values(["Y"], {"X": ort.OrtValue.ortvalue_from_sequence(
-        [ort.OrtValue.ortvalue_from_numpy(part) for part in parts[:2]])})
+    (value,) = s.run_with_ort_values(
+        ["Y"],
+        {"X": ort.OrtValue.ortvalue_from_sequence([ort.OrtValue.ortvalue_from_numpy(part) for part in parts[:2]])},
+    )
     assert value.is_tensor_sequence() and value.data_type() == "seq(tensor(float))" and not value.is_tensor()
     assert [element.shape() for element in value.elements()] == [[2], [3, 1]]
 
@@ -253,7 +272,9 @@ def test_sequences():
 def test_optionals():
     kind = h.make_optional_type_proto(h.make_tensor_type_proto(T.FLOAT, ["n"]))
     nodes = [h.make_node("OptionalHasElement", ["X"], ["H"]), h.make_node("Identity", ["X"], ["Y"])]
-    s = session_or_skip(model(nodes, [h.make_value_info("X", kind)], [tensor("H", T.BOOL, []), h.make_value_info("Y", kind)]))
+    s = session_or_skip(
+        model(nodes, [h.make_value_info("X", kind)], [tensor("H", T.BOOL, []), h.make_value_info("Y", kind)])
+    )
     assert s.get_inputs()[0].type == "optional(tensor(float))" and s.get_inputs()[0].shape == ["n"]
     has, y = s.run(None, {"X": np.ones(2, np.float32)})
     assert has and y.shape == (2,)
@@ -283,7 +304,9 @@ def test_maps_in_a_sequence():
     label, rows = s.run(None, {"float_input": np.array([[0.5, 0.2], [4, 1.3], [6, 2.2]], np.float32)})
     assert label.dtype == np.int64 and label.shape == (3,)
     assert [max(row, key=row.get) for row in rows] == label.tolist()
-    assert all(sorted(row) == [0, 1, 2] and isinstance(row[0], float) and abs(sum(row.values()) - 1) < 1e-6 for row in rows)
+    assert all(
+        sorted(row) == [0, 1, 2] and isinstance(row[0], float) and abs(sum(row.values()) - 1) < 1e-6 for row in rows
+    )
 
 
 def test_session_dies_when_it_is_let_go():

@@ -1,4 +1,5 @@
 """Making sessions: models in every form, providers, metadata, pickles."""
+
 import copy
 import gc
 import mmap
@@ -38,7 +39,9 @@ def path(tmp_path, data):
 
 
 @pytest.mark.parametrize(
-    "form", [bytes, bytearray, memoryview, lambda b: np.frombuffer(b, np.uint8)], ids=["bytes", "bytearray", "memoryview", "array"]
+    "form",
+    [bytes, bytearray, memoryview, lambda b: np.frombuffer(b, np.uint8)],
+    ids=["bytes", "bytearray", "memoryview", "array"],
 )
 def test_models_in_memory(data, form):
     s = ort.InferenceSession(form(data))
@@ -61,7 +64,9 @@ def test_paths(path, monkeypatch):
 
 
 def test_what_is_no_model(tmp_path, data):
-    with pytest.raises(errors.NoSuchFile, match=r"^\[ONNXRuntimeError\] : 3 : NO_SUCHFILE : Load model from .*nope.onnx failed"):
+    with pytest.raises(
+        errors.NoSuchFile, match=r"^\[ONNXRuntimeError\] : 3 : NO_SUCHFILE : Load model from .*nope.onnx failed"
+    ):
         ort.InferenceSession(tmp_path / "nope.onnx")
     with pytest.raises(errors.InvalidProtobuf, match=r"^\[ONNXRuntimeError\] : 7 : INVALID_PROTOBUF : "):
         ort.InferenceSession(b"abc")
@@ -135,8 +140,12 @@ def test_provider_that_exists_nowhere(data):
 
 
 def test_provider_that_is_missing_here(data):
-    missing = next(name for name in ("RknpuExecutionProvider", "DmlExecutionProvider") if name not in ort.get_available_providers())
-    with pytest.warns(UserWarning, match=f"Specified provider '{missing}' is not in available provider names.Available providers: '"):
+    missing = next(
+        name for name in ("RknpuExecutionProvider", "DmlExecutionProvider") if name not in ort.get_available_providers()
+    )
+    with pytest.warns(
+        UserWarning, match=f"Specified provider '{missing}' is not in available provider names.Available providers: '"
+    ):
         s = ort.InferenceSession(data, providers=[missing, CPU])
     assert s.get_providers() == [CPU]
     with pytest.raises(ValueError, match="None of the providers .* is available here"):

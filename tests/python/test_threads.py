@@ -1,4 +1,5 @@
 """Threads: the GIL, many runs at once, terminate, run_async, sessions born and dying."""
+
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -44,7 +45,9 @@ def test_sessions_come_and_go_beside_runs(layers):
 
     def churn():
         while not stop.is_set():
-            np.testing.assert_array_equal(session(relu()).run(None, {"X": np.ones((1, 3), np.float32)})[0], np.ones((1, 3)))
+            np.testing.assert_array_equal(
+                session(relu()).run(None, {"X": np.ones((1, 3), np.float32)})[0], np.ones((1, 3))
+            )
 
     threads = [threading.Thread(target=churn) for _ in range(2)]
     for thread in threads:

@@ -1,4 +1,5 @@
 """Every element type in and out, and what the model says about its inputs."""
+
 import subprocess
 import sys
 
@@ -93,9 +94,15 @@ def test_bytes_by_onnx_type():
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 8, 17])
-@pytest.mark.parametrize("dtype", [ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.int2, ml_dtypes.uint2], ids=lambda d: d.__name__)
+@pytest.mark.parametrize(
+    "dtype", [ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.int2, ml_dtypes.uint2], ids=lambda d: d.__name__
+)
 def test_packing_and_unpacking(dtype, count):
-    low, bits = (-8, 4) if dtype is ml_dtypes.int4 else (0, 4) if dtype is ml_dtypes.uint4 else (-2, 2) if dtype is ml_dtypes.int2 else (0, 2)
+    low, bits = (
+        (-8, 4)
+        if dtype is ml_dtypes.int4
+        else (0, 4) if dtype is ml_dtypes.uint4 else (-2, 2) if dtype is ml_dtypes.int2 else (0, 2)
+    )
     x = (np.arange(count) % (1 << bits) + low).astype(dtype)
     value = ort.OrtValue.ortvalue_from_numpy(x)
     np.testing.assert_array_equal(value.numpy().astype(int), x.astype(int))

@@ -1,4 +1,5 @@
 """OrtValue, DLPack, sparse tensors."""
+
 import gc
 import pickle
 import sys
@@ -64,7 +65,9 @@ def test_array_protocol():
         np.asarray(value, dtype=np.float64, copy=False)
 
 
-@pytest.mark.parametrize("shape, kind", [([2, 3], np.float32), ((4,), np.dtype("i8")), ([], "float64"), ([0, 2], T.UINT8)])
+@pytest.mark.parametrize(
+    "shape, kind", [([2, 3], np.float32), ((4,), np.dtype("i8")), ([], "float64"), ([0, 2], T.UINT8)]
+)
 def test_from_shape_and_type(shape, kind):
     value = ort.OrtValue.ortvalue_from_shape_and_type(shape, kind)
     assert value.shape() == list(shape) and value.numpy().shape == tuple(shape)

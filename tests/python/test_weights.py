@@ -1,4 +1,5 @@
 """Packing of weights: what is packed can be read back with the scales and zero points."""
+
 import numpy as np
 import pytest
 
@@ -8,7 +9,9 @@ RANDOM = np.random.default_rng(5)
 
 
 def unpack(packed, bits):
-    return np.stack([packed >> (bits * i) & ((1 << bits) - 1) for i in range(8 // bits)], -1).reshape(*packed.shape[:-1], -1)
+    return np.stack([packed >> (bits * i) & ((1 << bits) - 1) for i in range(8 // bits)], -1).reshape(
+        *packed.shape[:-1], -1
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
@@ -76,4 +79,13 @@ def test_bnb4(kind):
 
 def test_arrays_that_are_too_small():
     with pytest.raises(ValueError, match="elements"):
-        C.quantize_matmul_4bits(np.zeros(3, np.uint8), np.ones((32, 1), np.float32), np.zeros(1, np.float32), np.zeros(1, np.uint8), 32, 1, 32, True)
+        C.quantize_matmul_4bits(
+            np.zeros(3, np.uint8),
+            np.ones((32, 1), np.float32),
+            np.zeros(1, np.float32),
+            np.zeros(1, np.uint8),
+            32,
+            1,
+            32,
+            True,
+        )

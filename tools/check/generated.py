@@ -1,9 +1,9 @@
-"""Generated files are what their generators write: each program of tools/gen is asked with --check."""
+"""Generated files are what their generators write: each program of tools/gen that knows --check is asked."""
 import pathlib
 import subprocess
 import sys
 
-from sources import Finding, walk
+from sources import Finding, read, walk
 
 ENVIRONMENT = "build/venv/bin/python"  # has the packages that a generator may read from
 
@@ -12,6 +12,8 @@ def check(root: pathlib.Path):
     """Findings, or a text that says which generator could not be asked."""
     findings, unasked = [], []
     for path in walk(root, "tools/gen", (".py",)):
+        if "--check" not in read(root, path):
+            continue
         for python in (root / ENVIRONMENT, sys.executable):
             if not pathlib.Path(python).exists():
                 continue

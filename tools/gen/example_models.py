@@ -1,4 +1,5 @@
 """Writes the example models of trunnion.datasets: python tools/gen/example_models.py (needs onnx)."""
+
 import pathlib
 
 from onnx import TensorProto, helper
@@ -34,7 +35,9 @@ def logreg_iris() -> None:
         classlabels_ints=[0, 1, 2], coefficients=[-2.5, 2.0, 0.5, -1.5, 2.0, -0.5], intercepts=[8.0, 3.0, -11.0],
         multi_class=1, post_transform="SOFTMAX",
     )  # fmt: skip
-    zip_map = helper.make_node("ZipMap", ["scores"], ["probabilities"], domain="ai.onnx.ml", classlabels_int64s=[0, 1, 2])
+    zip_map = helper.make_node(
+        "ZipMap", ["scores"], ["probabilities"], domain="ai.onnx.ml", classlabels_int64s=[0, 1, 2]
+    )
     value = helper.make_tensor_type_proto(TensorProto.FLOAT, [])
     maps = helper.make_sequence_type_proto(helper.make_map_type_proto(TensorProto.INT64, value))
     save(

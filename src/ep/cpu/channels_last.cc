@@ -303,7 +303,6 @@ class Sweep {
       const auto sizes = passes::to_ints(inputs[3]->constant());
       TRN_ASSIGN(inputs[3], int_constant(inputs[3]->name(), permuted(*sizes, to_last(rank))));
     }
-    if (!old && inputs.size() > 1) inputs[1] = nullptr;  // roi counts for tf_crop_and_resize only
     inputs[0] = last(inputs[0], n);
     replace(n, n->op_type(), "", n->opset(), inputs, attrs_of(*n));
     return {};

@@ -60,6 +60,8 @@ class FusedMatMulCpu final : public Kernel {
     return {};
   }
 
+  bool reads_input(int i) const override { return i != 1 || !engine_.packed(); }
+
  private:
   FusedMatMulCpu(MatMulEngine engine, kernels::Epilogue epilogue, bool trans_b) : engine_(std::move(engine)), epilogue_(epilogue), trans_b_(trans_b) {}
   MatMulEngine engine_;

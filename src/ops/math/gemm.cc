@@ -139,6 +139,8 @@ class GemmCpu final : public Kernel {
     return {};
   }
 
+  bool reads_input(int i) const override { return i != 1 || !engine_.packed(); }
+
  private:
   GemmCpu(Params p, MatMulEngine engine) : p_(p), engine_(std::move(engine)) {}
   Params p_;

@@ -34,6 +34,8 @@ class MatMulCpu final : public Kernel {
     return {};
   }
 
+  bool reads_input(int i) const override { return i != 1 || !engine_.packed(); }
+
  private:
   explicit MatMulCpu(MatMulEngine engine) : engine_(std::move(engine)) {}
   MatMulEngine engine_;

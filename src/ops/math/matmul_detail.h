@@ -33,6 +33,7 @@ class MatMulEngine {
   // c is dense [batches, M, N]. Pointers in the epilogue are those of batch 0; residual_batch is the step between batches.
   void run(KernelContext& ctx, const State& state, const float* a, const float* b, float* c, const kernels::Epilogue& epilogue,
            int64_t residual_batch = 0) const;
+  bool packed() const { return packed_.valid(); }
 
  private:
   bool trans_a_ = false, trans_b_ = false;

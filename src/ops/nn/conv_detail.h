@@ -51,6 +51,7 @@ class ConvEngine {
   static Result<ConvEngine> make(const ir::Node& node, ConvParams params, bool channels_last, kernels::Epilogue activation);
   Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const;
   Status run(KernelContext& ctx) const;
+  bool reads_input(int i) const { return i != 1 || !packed_.valid(); }
 
  private:
   ConvParams params_;

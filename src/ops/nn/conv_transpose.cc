@@ -19,6 +19,7 @@ class ConvTransposeCpu final : public Kernel {
   }
   Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override { return engine_.prepare(ctx); }
   Status run(KernelContext& ctx) const override { return engine_.run(ctx); }
+  bool reads_input(int i) const override { return engine_.reads_input(i); }
 
  private:
   explicit ConvTransposeCpu(ConvEngine engine) : engine_(std::move(engine)) {}

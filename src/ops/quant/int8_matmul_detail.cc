@@ -16,7 +16,7 @@ Shape leading(std::span<const int64_t> dims) { return dims.size() <= 2 ? Shape{}
 }  // namespace
 
 int64_t MatrixTerms::source(int64_t i) const {
-  if (count == 1) return 0;
+  if (dims.empty()) return 0;
   int64_t at = i % count, step = count, rest = i / count;
   const int have = std::max(0, static_cast<int>(dims.size()) - 2);
   for (int d = static_cast<int>(batch_dims.size()) - 1, t = have - 1; d >= 0 && t >= 0; --d, --t) {

@@ -13,9 +13,9 @@ struct MatrixTerms {
   int64_t count = 0;       // entries of one batch: 1, or one per row (column); 0: no terms at all
   int64_t batches = 1;     // how often they are laid out
   int64_t batch_step = 0;  // entries from batch to batch of the product
-  Shape dims, batch_dims;  // of the tensor, and the batch dimensions that it is spread over
+  Shape dims, batch_dims;  // of a tensor with many entries, and the batch dimensions that it is spread over
 
-  bool many() const { return count > 1; }
+  bool many() const { return size() > 1; }
   int64_t size() const { return count * batches; }
   // The tensor's entry that stands at position i of the layout.
   int64_t source(int64_t i) const;

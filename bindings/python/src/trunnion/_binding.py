@@ -1,4 +1,5 @@
 """IOBinding: inputs and outputs bound to memory once, for many runs."""
+
 from __future__ import annotations
 
 from typing import Any, Sequence
@@ -30,7 +31,13 @@ class IOBinding(_native.Binding):
             self._bind_input(name, arr_on_cpu)
 
     def bind_input(
-        self, name: str, device_type: str | OrtDevice, device_id: int, element_type: Any, shape: Sequence[int], buffer_ptr: int
+        self,
+        name: str,
+        device_type: str | OrtDevice,
+        device_id: int,
+        element_type: Any,
+        shape: Sequence[int],
+        buffer_ptr: int,
     ) -> None:
         """Binds an input to memory at an address; the caller keeps it alive. `element_type` is a numpy dtype or an ONNX
         code."""

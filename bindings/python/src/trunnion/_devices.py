@@ -1,4 +1,5 @@
 """Devices, memory infos and what the engine tells of execution providers' hardware."""
+
 from __future__ import annotations
 
 from typing import Mapping

@@ -1,4 +1,5 @@
 """Enumerations with the names and values of ONNX Runtime's."""
+
 import enum
 
 

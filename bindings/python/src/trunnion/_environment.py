@@ -1,4 +1,5 @@
 """Settings of the process: log lines, seeds, thread pools; versions and facts for bug reports."""
+
 from __future__ import annotations
 
 import platform
@@ -27,9 +28,7 @@ def set_default_logger_verbosity(verbosity: int) -> None:
     _verbosity = int(verbosity)
 
 
-def set_default_logger_callback(
-    callback: Callable[[int, str, str, str, str], None] | None, severity: int = 2
-) -> None:
+def set_default_logger_callback(callback: Callable[[int, str, str, str, str], None] | None, severity: int = 2) -> None:
     """Hands all log lines to callback(severity, category, logid, code_location, message), on whichever thread they come
     from, instead of stderr; None brings stderr back. `severity` becomes the default level."""
     if callback is not None and not callable(callback):

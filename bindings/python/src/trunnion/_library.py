@@ -3,6 +3,7 @@
 It is libonnxruntime.so.1 beside this file. TRUNNION_LIBRARY names another file that exports the ONNX Runtime C ABI,
 version 1.24 or newer; the functions that need trunnion's own library then raise NotImplemented.
 """
+
 import os
 
 from . import _native

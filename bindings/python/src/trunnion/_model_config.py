@@ -1,4 +1,5 @@
 """Session options that a model carries in its metadata (key "ort_config"), read without loading the model."""
+
 from __future__ import annotations
 
 import json

@@ -24,27 +24,37 @@ class OrtValue:
     def numpy(self) -> np.ndarray:
         """An array over the value's memory (a copy for strings and 4- or 2-bit elements). RuntimeError when the value is
         no tensor; None for an optional without value."""
+
     def shape(self) -> list[int]:
         """The dimensions of a tensor."""
+
     def data_type(self) -> str:
         """For example "tensor(float)" or "seq(tensor(int64))"."""
+
     def element_type(self) -> int:
         """TensorProto.DataType of the elements."""
+
     def device_name(self) -> str:
         """cpu, cuda, gpu, npu or fpga."""
+
     def data_ptr(self) -> int:
         """Address of the first element."""
+
     def tensor_size_in_bytes(self) -> int:
         """Bytes of the elements as the engine stores them."""
+
     def has_value(self) -> bool:
         """False for an optional without value."""
+
     def is_tensor(self) -> bool: ...
     def is_sparse_tensor(self) -> bool: ...
     def is_tensor_sequence(self) -> bool: ...
     def elements(self) -> list[OrtValue]:
         """The values of a sequence; the keys and the values of a map."""
+
     def update_inplace(self, data: np.ndarray | OrtValue) -> None:
         """Copies new contents in: the same type and number of elements, else RuntimeError."""
+
     def _to_dlpack(self, versioned: bool) -> Any: ...
 
 def set_value_classes(value: type, sparse: type) -> None: ...
@@ -114,6 +124,7 @@ class Session:
         self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: RunOptions | None = None
     ) -> list[Any]:
         """Runs the model and returns its outputs, in the order of output_names."""
+
     def _open_path(self, options: Options, path: str) -> None: ...
     def _open_bytes(self, options: Options, model: Any) -> None: ...
     def _inputs(self) -> list[tuple[str, str, list]]: ...
@@ -131,19 +142,28 @@ class Session:
         self, output_names: Sequence[str] | None, input_feed: Mapping[str, OrtValue], run_options: RunOptions | None
     ) -> list[Any]: ...
     def _run_into(
-        self, run_options: RunOptions | None, feed_names: list[str], feeds: list[Any], fetch_names: list[str], fetches: list[Any]
+        self,
+        run_options: RunOptions | None,
+        feed_names: list[str],
+        feeds: list[Any],
+        fetch_names: list[str],
+        fetches: list[Any],
     ) -> None: ...
 
 class Binding:
     def __init__(self, session: Session) -> None: ...
     def synchronize_inputs(self) -> None:
         """Waits until the bound inputs are on their devices."""
+
     def synchronize_outputs(self) -> None:
         """Waits until the bound outputs can be read."""
+
     def clear_binding_inputs(self) -> None:
         """Forgets all bound inputs."""
+
     def clear_binding_outputs(self) -> None:
         """Forgets all bound outputs."""
+
     def _bind_input_value(self, name: str, value: OrtValue) -> None: ...
     def _bind_input(self, name: str, value: Any) -> None: ...
     def _bind_output_value(self, name: str, value: OrtValue) -> None: ...

@@ -1,5 +1,6 @@
 """SessionOptions. Every setting is handed to the engine when it is made, so that a bad one raises where it stands; what
 was set is kept here too, because the C ABI has no getters and because options can be pickled and copied."""
+
 from __future__ import annotations
 
 import operator
@@ -12,7 +13,9 @@ from ._enums import ExecutionMode, ExecutionOrder, GraphOptimizationLevel, OrtEx
 _DISABLED = "optimization.disable_specified_optimizers"
 
 
-def _setting(name: str, default: Any, convert: Callable[[Any], Any], doc: str, apply: Callable | None = None) -> property:
+def _setting(
+    name: str, default: Any, convert: Callable[[Any], Any], doc: str, apply: Callable | None = None
+) -> property:
     """A property that passes its value to the native setter set_<name>, or to `apply(options, value)`."""
 
     def get(self: SessionOptions) -> Any:
@@ -64,13 +67,15 @@ class SessionOptions:
         "intra_op_num_threads", 0, operator.index,
         "Threads that may work on one run, the caller included; 0 (default): as many as the machine gives.")  # fmt: skip
     inter_op_num_threads = _setting(
-        "inter_op_num_threads", 0, operator.index, "Nodes that may run at the same time in ORT_PARALLEL; 0: automatic.")
+        "inter_op_num_threads", 0, operator.index, "Nodes that may run at the same time in ORT_PARALLEL; 0: automatic."
+    )
     enable_profiling = _setting("enable_profiling", False, bool, "Write a profile of every run.", _apply_profiling)
     profile_file_prefix = _setting(
         "profile_file_prefix", "onnxruntime_profile_", os.fspath, "Path that profiles begin with; a time is appended.",
         _apply_profiling)  # fmt: skip
     optimized_model_filepath = _setting(
-        "optimized_model_filepath", "", os.fspath, "Write the rewritten model here when the session is made.")
+        "optimized_model_filepath", "", os.fspath, "Write the rewritten model here when the session is made."
+    )
     enable_cpu_mem_arena = _setting("enable_cpu_mem_arena", True, bool, "Keep freed memory for the next run.")
     enable_mem_pattern = _setting("enable_mem_pattern", True, bool, "Plan memory by the input shapes.")
     enable_mem_reuse = _setting("enable_mem_reuse", True, bool, "Accepted for compatibility: always on.", _kept)
@@ -80,9 +85,11 @@ class SessionOptions:
     log_verbosity_level = _setting("log_verbosity_level", 0, operator.index, "Verbosity of verbose lines.")
     logid = _setting("logid", "", str, "A name that this session's log lines carry.")
     use_deterministic_compute = _setting(
-        "use_deterministic_compute", False, bool, "The same bits from run to run, whatever the number of threads.")
+        "use_deterministic_compute", False, bool, "The same bits from run to run, whatever the number of threads."
+    )
     use_per_session_threads = _setting(
-        "use_per_session_threads", True, bool, "False: share the pools of set_global_thread_pool_sizes.", _kept)
+        "use_per_session_threads", True, bool, "False: share the pools of set_global_thread_pool_sizes.", _kept
+    )
 
     def add_session_config_entry(self, key: str, value: str) -> None:
         """Sets one configuration entry; a key that the engine does not know gives a warning with near names."""

@@ -3,6 +3,7 @@
 A name that exists nowhere is an error with near names. A name that ONNX Runtime knows and this machine does not have is
 a warning when another listed provider is available, and an error when none is.
 """
+
 from __future__ import annotations
 
 import difflib
@@ -114,7 +115,12 @@ def _entries(providers: Any, provider_options: Any) -> list[tuple[str, dict]]:
     for item in providers:
         if isinstance(item, str):
             entries.append((item, {}))
-        elif isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], Mapping):
+        elif (
+            isinstance(item, (tuple, list))
+            and len(item) == 2
+            and isinstance(item[0], str)
+            and isinstance(item[1], Mapping)
+        ):
             entries.append((item[0], dict(item[1])))
         else:
             raise ValueError(f"'providers' values must be either strings or (string, dict) tuples, not {item!r}.")

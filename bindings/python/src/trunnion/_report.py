@@ -1,4 +1,5 @@
 """What a session tells of itself through trunnion.h; NotImplemented when another library is loaded."""
+
 from __future__ import annotations
 
 import json

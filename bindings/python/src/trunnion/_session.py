@@ -1,4 +1,5 @@
 """InferenceSession: a model that is loaded and can be run."""
+
 from __future__ import annotations
 
 import os
@@ -12,7 +13,7 @@ from ._binding import IOBinding, SessionIOBinding
 from ._devices import OrtDevice, OrtEpAssignedSubgraph, OrtEpDevice, OrtMemoryInfo
 from ._options import SessionOptions
 from ._value import OrtValue
-from .errors import EPFail, Error
+from .errors import EPFail
 
 _KEYWORDS = ("enable_fallback", "read_config_from_model", "disabled_optimizers")
 
@@ -254,7 +255,9 @@ class InferenceSession(Session):
         if self._model_path is not None:
             self._model = self._model_path
 
-    def set_providers(self, providers: Sequence | None = None, provider_options: Sequence[Mapping] | None = None) -> None:
+    def set_providers(
+        self, providers: Sequence | None = None, provider_options: Sequence[Mapping] | None = None
+    ) -> None:
         """Loads the model again with other providers; runs under way finish with the old ones."""
         self._open(providers, provider_options)
 
@@ -308,6 +311,3 @@ def _is_buffer(candidate: Any) -> bool:
     except TypeError:
         return False
     return True
-
-
-__all__ = ["Error", "InferenceSession", "ModelMetadata", "NodeArg", "Session"]

@@ -1,4 +1,5 @@
 """SparseTensor: a tensor that holds only its non-zero values."""
+
 from __future__ import annotations
 
 from typing import Any, Sequence
@@ -61,7 +62,11 @@ class SparseTensor(_native.OrtValue):
 
     @classmethod
     def sparse_coo_from_numpy(
-        cls, dense_shape: Sequence[int], values: np.ndarray, coo_indices: np.ndarray, ort_device: OrtDevice | None = None
+        cls,
+        dense_shape: Sequence[int],
+        values: np.ndarray,
+        coo_indices: np.ndarray,
+        ort_device: OrtDevice | None = None,
     ) -> SparseTensor:
         """From COO: `coo_indices` are int64, flat (n) or rows and columns (n, 2)."""
         _require_cpu(ort_device)

@@ -1,4 +1,5 @@
 """OrtValue: a tensor, sequence, map or optional that belongs to the engine."""
+
 from __future__ import annotations
 
 from typing import Any, Callable, Iterable, Sequence

@@ -3,6 +3,7 @@
 Every function writes into arrays that the caller made. A matrix (K, N) is cut into blocks of `block_size` along K; a block
 has a scale and, unless it is symmetric, a zero point: value = (code - zero_point) * scale.
 """
+
 from __future__ import annotations
 
 import numpy as np
@@ -106,7 +107,8 @@ def quantize_qdq_matmul_2bits(dst, src, scale, zero_points, block_size, N, K, is
 
 def quantize_qdq_matmul_4bits(dst, src, scale, zero_points, block_size, N, K, is_symmetric):
     """Packs src (K, N) in its own order for DequantizeLinear: dst uint8 (K * N / 2), scale (blocks, N), zero_points uint8
-    (blocks * N / 2). Returns whether the codes are signed: they are when symmetric, and zero_points is then left alone."""
+    (blocks * N / 2). Returns whether the codes are signed: they are when symmetric, and zero_points is then left alone.
+    """
     return _qdq_matmul(4, dst, src, scale, zero_points, block_size, N, K, is_symmetric)
 
 
@@ -124,7 +126,9 @@ def quantize_matmul_bnb4(dst, src, absmax, block_size, quant_type, N, K):
     if quant_type == 0:
         order = np.argsort(_FP4)
         steps = (_FP4[order][1:] + _FP4[order][:-1]) / 2
-        codes = order[np.searchsorted(steps, np.abs(scaled))].astype(np.uint8) | np.where(scaled < 0, 8, 0).astype(np.uint8)
+        codes = order[np.searchsorted(steps, np.abs(scaled))].astype(np.uint8) | np.where(scaled < 0, 8, 0).astype(
+            np.uint8
+        )
     else:
         codes = np.searchsorted((_NF4[1:] + _NF4[:-1]) / 2, scaled).astype(np.uint8)
     if codes.size % 2:

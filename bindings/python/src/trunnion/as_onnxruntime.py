@@ -13,6 +13,7 @@ A folder with a package `onnxruntime` (version 1.32.0, with metadata, and capi/l
 the library) is put on the import path and on PYTHONPATH, so that started Pythons have it too, unless they ignore the
 environment (-I, -E).
 """
+
 from __future__ import annotations
 
 import hashlib
@@ -30,42 +31,40 @@ _LINK = Path("onnxruntime", "capi", "libonnxruntime.so.1")
 
 
 def folder() -> str:
-    """The folder that holds the package `onnxruntime`, made ready: its library is the one that trunnion uses."""
+    """The folder that holds the package `onnxruntime`, made ready: its library is the one that trunnion uses.
+
+    An installed package cannot carry the link to its library, so the few files are copied to the user's cache once."""
     from . import _native
 
-    template = Path(__file__).parent / "_as_onnxruntime"
-    library = Path(_native.library_path())
-    if _link(template, library):
+    template, library = Path(__file__).parent / "_as_onnxruntime", Path(_native.library_path())
+    if _is_linked(template, library):
         return str(template)
-    # The package is not writable, or linked to another library: the same files elsewhere.
-    key = hashlib.sha256(f"{template.resolve()}\n{library}".encode()).hexdigest()[:16]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "trunnion" / f"as_onnxruntime-{key}"
+    digest = hashlib.sha256(str(library).encode())
+    for path in sorted(template.rglob("*.py")):
+        digest.update(path.read_bytes())
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "trunnion"
+    place = cache / f"as_onnxruntime-{digest.hexdigest()[:16]}"
     try:
-        if not cache.is_dir():
-            cache.parent.mkdir(parents=True, exist_ok=True)
-            fresh = Path(tempfile.mkdtemp(dir=cache.parent))
-            shutil.copytree(template, fresh, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.so.1", "__pycache__"))
-            _link(fresh, library)
+        if not place.is_dir():
+            cache.mkdir(parents=True, exist_ok=True)
+            fresh = Path(tempfile.mkdtemp(dir=cache))
+            shutil.copytree(
+                template, fresh, dirs_exist_ok=True, ignore=shutil.ignore_patterns(_LINK.name, "__pycache__")
+            )
+            (fresh / _LINK).symlink_to(library)
             try:
-                fresh.rename(cache)
+                fresh.rename(place)
             except OSError:
                 shutil.rmtree(fresh)  # another process was first
-        if cache.stat().st_uid == os.getuid() and _link(cache, library):
-            return str(cache)
+        if place.stat().st_uid == os.getuid() and _is_linked(place, library):
+            return str(place)
     except OSError:
         pass
     return str(template)  # without the link: only programs that look for the library's file miss it
 
 
-def _link(root: Path, library: Path) -> bool:
+def _is_linked(root: Path, library: Path) -> bool:
     link = root / _LINK
-    try:
-        if not link.is_symlink():
-            link.symlink_to(library)
-    except FileExistsError:
-        pass  # another process was first
-    except OSError:
-        return False
     return link.exists() and library.exists() and os.path.samefile(link, library)
 
 

@@ -1,2 +1,3 @@
 """onnxruntime_pybind11_state under its other name."""
+
 from .onnxruntime_pybind11_state import *  # noqa: F403

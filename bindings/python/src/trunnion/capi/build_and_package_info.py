@@ -1,4 +1,5 @@
 """Facts about the package, by ONNX Runtime's names."""
+
 from .. import __version__  # noqa: F401
 
 package_name = "trunnion"

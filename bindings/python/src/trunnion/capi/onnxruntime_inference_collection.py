@@ -1,4 +1,5 @@
 """The classes of ONNX Runtime's Python layer."""
+
 from . import onnxruntime_pybind11_state as C  # noqa: F401
 from .._binding import IOBinding  # noqa: F401
 from .._devices import OrtDevice  # noqa: F401

@@ -1,4 +1,5 @@
 """Everything that ONNX Runtime's native module has and this package offers, and all exception classes."""
+
 from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
@@ -100,7 +101,9 @@ def get_default_session_options() -> SessionOptions:
 class InferenceSession(_InferenceSession):
     """A session as ONNX Runtime's native class makes it: in two steps."""
 
-    def __init__(self, options: SessionOptions | None, model: Any, is_path: bool = True, read_config: bool = False) -> None:
+    def __init__(
+        self, options: SessionOptions | None, model: Any, is_path: bool = True, read_config: bool = False
+    ) -> None:
         self._deferred = (options, model if not is_path else str(model), read_config)
 
     def initialize_session(

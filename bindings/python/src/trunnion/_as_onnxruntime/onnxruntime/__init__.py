@@ -1,4 +1,5 @@
 """trunnion under the name onnxruntime. trunnion.as_onnxruntime puts this folder on the import path."""
+
 import trunnion as _trunnion
 from trunnion import *  # noqa: F403
 

@@ -1,2 +1,3 @@
 """Example models."""
+
 from trunnion.datasets import get_example  # noqa: F401

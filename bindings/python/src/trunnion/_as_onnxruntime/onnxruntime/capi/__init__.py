@@ -1,4 +1,5 @@
 """onnxruntime.capi: its submodules are trunnion.capi's own, under both names."""
+
 import importlib
 import sys
 

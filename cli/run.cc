@@ -1,0 +1,278 @@
+// trunnion run: feeds a model from files or random values, runs it, shows or writes what it gives and how long it took.
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+
+#include "failure.h"
+#include "feeds.h"
+#include "file.h"
+#include "report.h"
+#include "session_options.h"
+#include "verbs.h"
+
+namespace trunnion::cli {
+namespace {
+
+constexpr const char* kFooter =
+    R"(Inputs come from .npy, .npz, .pb (TensorProto, SequenceProto), .json (nested lists) or pictures (png, jpg, bmp, gif,
+pnm). NAME= may be left out where the model has one input, and where an .npz or a JSON object names its arrays itself.
+Numbers are converted to the input's type where their values allow it. A picture is stretched to the input's height and
+width and becomes (pixel * scale - mean) / std in the layout that the input's shape shows. What no file gives is random;
+free dimensions that no file, no --shape and no --dim fixes are then 1.
+
+  trunnion run model.onnx --input x=photo.jpg --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --top 5 --labels names.txt
+  trunnion run model.onnx --input feeds.npz --output results.npz
+  trunnion run model.onnx --dim batch=8 --repeat 100 --threads 1)";
+
+struct RunChoices {
+  LoadChoices load;
+  FeedOptions feeds;
+  std::vector<std::string> ranges, shapes;
+  ReportOptions report;
+  std::string output, labels, profile;
+  int repeat = 0;
+  bool json = false;
+};
+
+double number(std::string_view text, const std::string& whole) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    bad_usage("--range {}: it is to be given as LO:HI or NAME=LO:HI", whole);
+  return value;
+}
+
+std::pair<std::string, Range> range_of(const std::string& text) {
+  const size_t equals = text.rfind('=');
+  const std::string_view limits = std::string_view(text).substr(equals == text.npos ? 0 : equals + 1);
+  const size_t colon = limits.find(':');
+  if (colon == limits.npos) number("", text);
+  const Range range{number(limits.substr(0, colon), text), number(limits.substr(colon + 1), text)};
+  if (range.low > range.high) bad_usage("--range {}: the first number is the lower one", text);
+  return {equals == text.npos ? "" : text.substr(0, equals), range};
+}
+
+std::pair<std::string, Shape> shape_of(const std::string& text) {
+  const size_t equals = text.rfind('=');
+  std::string_view rest = std::string_view(text).substr(equals == text.npos ? 0 : equals + 1);
+  Shape shape;
+  while (!rest.empty()) {
+    int64_t dimension = -1;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), dimension);
+    rest.remove_prefix(static_cast<size_t>(end - rest.data()));
+    const bool more = rest.size() > 1 && (rest[0] == ',' || rest[0] == 'x');
+    if (error != std::errc() || dimension < 0 || (!rest.empty() && !more))
+      bad_usage("--shape {}: it is to be given as 1,3,48,192 or NAME=1,3,48,192", text);
+    if (more) rest.remove_prefix(1);
+    shape.push_back(dimension);
+  }
+  return {equals == text.npos ? "" : text.substr(0, equals), shape};
+}
+
+std::vector<std::string> read_labels(const std::string& path) {
+  const std::string text = read_file(path);
+  std::vector<std::string> labels;
+  for (size_t start = 0; start < text.size();) {
+    const size_t end = std::min(text.find('\n', start), text.size());
+    labels.push_back(text.substr(start, end - start));
+    if (!labels.back().empty() && labels.back().back() == '\r') labels.back().pop_back();
+    start = end + 1;
+  }
+  if (labels.empty()) unusable("{} has no labels", path);
+  return labels;
+}
+
+using Clock = std::chrono::steady_clock;
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+// Between the two nearest of the sorted times.
+double percentile(const std::vector<double>& sorted, double share) {
+  const double at = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<size_t>(at), above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+struct Outcome {
+  double load_ms = 0, first_ms = 0, peak_bytes = 0;
+  std::vector<double> times;  // of the repeated runs, sorted
+  std::vector<Result> results;
+  std::vector<std::string> notes;
+  std::string profile;
+};
+
+void run_model(LoadedModel& model, const std::vector<Feed>& feeds, const RunChoices& choices, Outcome& outcome) {
+  std::vector<const char*> names;
+  std::vector<const OrtValue*> inputs;
+  for (const Feed& feed : feeds) {
+    names.push_back(feed.name.c_str());
+    inputs.push_back(feed.value.get());
+  }
+  const auto begun = Clock::now();
+  std::vector<Value> values = model.run(names, inputs);
+  outcome.first_ms = milliseconds_since(begun);
+  for (int i = 0; i < choices.repeat; ++i) {
+    values.clear();
+    const auto start = Clock::now();
+    values = model.run(names, inputs);
+    outcome.times.push_back(milliseconds_since(start));
+  }
+  std::sort(outcome.times.begin(), outcome.times.end());
+  outcome.peak_bytes = peak_memory();
+  if (!choices.profile.empty()) outcome.profile = model.end_profiling();
+  for (size_t i = 0; i < values.size(); ++i)
+    outcome.results.push_back(take_apart(model.outputs()[i].name, std::move(values[i])));
+}
+
+void write_results(const RunChoices& choices, Outcome& outcome) {
+  Entries entries;
+  for (const Result& result : outcome.results) add_entries(result, result.name, entries, outcome.notes);
+  write_file(choices.output, write_npz(entries));
+}
+
+// What --top or --labels cannot do is said, not passed over.
+void note_about_top(const RunChoices& choices, Outcome& outcome) {
+  const size_t labels = choices.report.labels.size();
+  if (!labels) return;
+  for (const Result& r : outcome.results) {
+    if (r.kind != ONNX_TYPE_TENSOR || r.array.shape.empty()) continue;
+    const auto& shape = r.array.shape;
+    const auto last = std::find_if(shape.rbegin(), shape.rend(), [](int64_t d) { return d != 1; });
+    if (const int64_t width = last == shape.rend() ? 1 : *last; static_cast<size_t>(width) != labels)
+      outcome.notes.push_back(fmt::format("{} has {} labels, the rows of output '{}' have {} values", choices.labels,
+                                          labels, r.name, width));
+  }
+}
+
+std::string text_report(const LoadedModel& model, const std::vector<Feed>& feeds, const RunChoices& choices,
+                        const Outcome& o) {
+  std::string text = feeds.empty() ? "" : "inputs\n";
+  for (const Feed& feed : feeds)
+    text += fmt::format("  {}  {} {} {}\n", feed.name, feed.type, feed.arrays.size() == 1 ? shape_text(feed.shape) : "",
+                        feed.source);
+  text += "outputs\n";
+  for (const Result& result : o.results) text += describe(result, choices.report, "  ");
+  if (!choices.output.empty()) text += fmt::format("written to {}\n", choices.output);
+  text += fmt::format("load {:.1f} ms, first run {:.3g} ms", o.load_ms, o.first_ms);
+  if (!o.times.empty())
+    text += fmt::format(", {} runs: min {:.3g}, p50 {:.3g}, p95 {:.3g} ms", o.times.size(), o.times.front(),
+                        percentile(o.times, 0.5), percentile(o.times, 0.95));
+  text += '\n';
+  if (o.peak_bytes > 0) text += fmt::format("peak memory {}\n", bytes_text(o.peak_bytes));
+  text += model.placement_summary() + "\n";
+  if (!o.profile.empty()) text += fmt::format("profile in {}\n", o.profile);
+  for (const std::string& note : o.notes) text += fmt::format("note: {}\n", note);
+  return text;
+}
+
+Json json_report(const LoadedModel& model, const std::vector<Feed>& feeds, const RunChoices& choices,
+                 const Outcome& o) {
+  Json json{{"model", choices.load.model}, {"inputs", Json::array()}, {"outputs", Json::array()}};
+  for (const Feed& feed : feeds) {
+    Json input{{"name", feed.name}, {"type", feed.type}, {"source", feed.source}};
+    if (feed.arrays.size() == 1) input["shape"] = feed.shape;
+    json["inputs"].push_back(std::move(input));
+  }
+  for (const Result& result : o.results) json["outputs"].push_back(to_json(result, choices.report));
+  if (!choices.output.empty()) json["output_file"] = choices.output;
+  json["load_ms"] = o.load_ms;
+  json["first_run_ms"] = o.first_ms;
+  if (!o.times.empty())
+    json["runs"] = {{"count", o.times.size()},
+                    {"min_ms", o.times.front()},
+                    {"p50_ms", percentile(o.times, 0.5)},
+                    {"p95_ms", percentile(o.times, 0.95)}};
+  if (o.peak_bytes > 0) json["peak_memory_bytes"] = static_cast<uint64_t>(o.peak_bytes);
+  json["memory"] = parse_json(model.memory_json(), "the memory report");
+  json["load_steps"] = parse_json(model.load_timings_json(), "the load timings").at("steps");
+  json["placement"] = model.placement_summary();
+  if (!o.profile.empty()) json["profile"] = o.profile;
+  json["notes"] = o.notes;
+  return json;
+}
+
+int run(RunChoices choices) {
+  for (const std::string& text : choices.ranges) choices.feeds.ranges.push_back(range_of(text));
+  for (const std::string& text : choices.shapes) choices.feeds.shapes.push_back(shape_of(text));
+  for (const double s : choices.feeds.image.std)
+    if (s == 0) bad_usage("--std: a channel cannot be divided by 0");
+  if (!choices.output.empty() && extension(choices.output) != "npz")
+    bad_usage("--output {}: the file is to end in .npz", choices.output);
+  SessionOptions options = choices.load.options();
+  if (!choices.profile.empty()) options.profile(choices.profile.c_str());
+  if (!choices.labels.empty()) {
+    choices.report.labels = read_labels(choices.labels);
+    if (!choices.report.top) choices.report.top = 5;
+  }
+
+  const Engine engine(choices.load.verbose);
+  choices.load.check_dimensions(engine);
+  Outcome outcome;
+  const auto begun = Clock::now();
+  LoadedModel model(engine, choices.load.model, options);
+  outcome.load_ms = milliseconds_since(begun);
+  const std::vector<Feed> feeds = make_feeds(model, choices.feeds);
+  run_model(model, feeds, choices, outcome);
+  note_about_top(choices, outcome);
+  if (!choices.output.empty()) write_results(choices, outcome);
+  const std::string text = choices.json ? json_text(json_report(model, feeds, choices, outcome)) + "\n"
+                                        : text_report(model, feeds, choices, outcome);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return kOk;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  CLI::App& verb = *app.add_subcommand("run", "Runs a model on files or random values");
+  const auto c = std::make_shared<RunChoices>();
+  c->load.add_model(verb);
+  c->load.add_rewrites(verb);
+  verb.add_option("--threads", c->load.threads, "Threads to use; 0 (default): one for each core that may be used")
+      ->check(CLI::Range(0, 4096))
+      ->type_name("N");
+  verb.add_option("--input", c->feeds.files, "A file for an input; may be repeated")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  verb.add_option("--shape", c->shapes, "Of the random values of an input; may be repeated")
+      ->type_name("[NAME=]1,3,48,192")
+      ->allow_extra_args(false);
+  verb.add_option("--seed", c->feeds.seed, "Of the random values; default 0")->type_name("N");
+  verb.add_option("--range", c->ranges,
+                  "Of the random values, for all inputs or one; integers include both ends; default 0:1")
+      ->type_name("[NAME=]LO:HI")
+      ->allow_extra_args(false);
+  verb.add_option("--mean", c->feeds.image.mean,
+                  "Subtracted from a picture's scaled pixels: one value or one a channel")
+      ->delimiter(',')
+      ->type_name("R,G,B")
+      ->allow_extra_args(false);
+  verb.add_option("--std", c->feeds.image.std, "A picture's pixels are divided by it at last")
+      ->delimiter(',')
+      ->type_name("R,G,B")
+      ->allow_extra_args(false);
+  verb.add_option("--scale", c->feeds.image.scale,
+                  "A picture's pixels are multiplied by it first; default 1/255, for integers 1")
+      ->type_name("X");
+  verb.add_flag("--bgr", c->feeds.image.bgr, "A picture's channels in the order blue, green, red");
+  verb.add_option("--output", c->output, "Write the outputs there")->type_name("FILE.npz");
+  verb.add_option("--values", c->report.values, "How many elements of each output are shown; default 8")
+      ->check(CLI::Range(0, 1 << 30))
+      ->type_name("N");
+  verb.add_option("--top", c->report.top, "Show the greatest values of each row of the outputs")
+      ->check(CLI::Range(1, 1 << 30))
+      ->type_name("K");
+  verb.add_option("--labels", c->labels, "Names of the columns, one a line; without --top the best 5 are shown")
+      ->type_name("FILE");
+  verb.add_option("--repeat", c->repeat, "Time this many runs after the first")
+      ->check(CLI::Range(1, 1 << 30))
+      ->type_name("N");
+  verb.add_option("--profile", c->profile, "Write a trace of the runs to PREFIX_<time>.json")->type_name("PREFIX");
+  verb.add_flag("--json", c->json, "Print JSON");
+  verb.footer(kFooter);
+  verb.callback([c, &action] { action = [c] { return run(*c); }; });
+}
+
+}  // namespace trunnion::cli

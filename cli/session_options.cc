@@ -1,0 +1,84 @@
+#include "session_options.h"
+
+#include <charconv>
+#include <set>
+
+#include "failure.h"
+#include "json_array.h"
+
+namespace trunnion::cli {
+namespace {
+
+GraphOptimizationLevel level_of(const std::string& name) {
+  return name == "none"       ? ORT_DISABLE_ALL
+         : name == "basic"    ? ORT_ENABLE_BASIC
+         : name == "extended" ? ORT_ENABLE_EXTENDED
+                              : ORT_ENABLE_ALL;
+}
+
+std::pair<std::string, int64_t> dimension(const std::string& text) {
+  const auto [name, size] = split(text, "--dim");
+  int64_t n = 0;
+  const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), n);
+  if (error != std::errc() || end != size.data() + size.size() || n < 0)
+    bad_usage("--dim {}: the size is to be an integer that is not negative", text);
+  return {name, n};
+}
+
+}  // namespace
+
+std::pair<std::string, std::string> split(const std::string& text, const char* option, bool first) {
+  const size_t at = first ? text.find('=') : text.rfind('=');
+  if (at == text.npos || at == 0) bad_usage("{} {}: it is to be given as NAME=VALUE", option, text);
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+void LoadChoices::add_model(CLI::App& verb) {
+  verb.add_option("MODEL", model, "The .onnx file")->required()->type_name("");
+  verb.add_option("--dim", dimensions, "Size of a free dimension of the inputs; may be repeated")
+      ->type_name("NAME=N")
+      ->allow_extra_args(false);
+  verb.add_flag("--verbose", verbose, "Show what the engine logs on stderr, not only its warnings");
+}
+
+std::vector<CLI::Option*> LoadChoices::add_rewrites(CLI::App& verb) {
+  return {verb.add_option("--level", level, "How much the graph is rewritten; default all")
+              ->check(CLI::IsMember({"none", "basic", "extended", "all"}))
+              ->type_name("LEVEL"),
+          verb.add_option("--config", config, "A session configuration entry; unknown keys are errors; may be repeated")
+              ->type_name("KEY=VALUE")
+              ->allow_extra_args(false)};
+}
+
+SessionOptions LoadChoices::options() const {
+  SessionOptions options;
+  options.optimization(level_of(level));
+  if (threads > 0) options.threads(threads);
+  for (const std::string& text : dimensions) {
+    const auto [name, size] = dimension(text);
+    options.dimension(name.c_str(), size);
+  }
+  options.config("session.strict_config", "1");
+  for (const std::string& text : config) {
+    const auto [key, value] = split(text, "--config", true);
+    options.config(key.c_str(), value.c_str());
+  }
+  return options;
+}
+
+void LoadChoices::check_dimensions(const Engine& engine) const {
+  if (dimensions.empty()) return;
+  std::set<std::string> known;
+  const Json facts = parse_json(inspect_json(engine, model, SessionOptions()), model);
+  for (const Json& input : facts.at("inputs"))
+    for (const Json& d : input.at("shape"))
+      if (d.is_string()) known.insert(d.get<std::string>());
+  for (const std::string& text : dimensions) {
+    const std::string name = dimension(text).first;
+    if (!known.contains(name))
+      unusable("--dim {}: the inputs have no free dimension '{}'; they have {}", text, name,
+               known.empty() ? "none with a name" : fmt::format("{}", fmt::join(known, ", ")));
+  }
+}
+
+}  // namespace trunnion::cli

@@ -1,0 +1,33 @@
+// Options that the verbs share: how a model is loaded.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine.h"
+
+namespace trunnion::cli {
+
+struct LoadChoices {
+  std::string model;
+  std::vector<std::string> dimensions, config;  // NAME=N, KEY=VALUE
+  std::string level = "all";
+  int threads = 0;
+  bool verbose = false;
+
+  void add_model(CLI::App& verb);                          // MODEL, --dim, --verbose
+  std::vector<CLI::Option*> add_rewrites(CLI::App& verb);  // --level, --config
+
+  // With strict configuration. Unknown levels are refused by the parser; bad NAME=N and KEY=VALUE are bad usage.
+  SessionOptions options() const;
+
+  // Fails when --dim names something that is no free dimension of the model's inputs.
+  void check_dimensions(const Engine& engine) const;
+};
+
+// Splits NAME=REST at the last '=' (or the first, with `first`); bad usage of `option` when there is none.
+std::pair<std::string, std::string> split(const std::string& text, const char* option, bool first = false);
+
+}  // namespace trunnion::cli

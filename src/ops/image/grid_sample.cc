@@ -1,0 +1,187 @@
+// GridSample (ai.onnx 16, 20, 22): reads the input at the normalized positions that a grid gives, 1 to 3 spatial
+// dimensions.
+#include <algorithm>
+#include <cmath>
+
+#include "ops/dispatch.h"
+#include "ops/shape.h"
+#include "ops/widen.h"
+
+namespace trunnion::ops {
+namespace {
+
+struct Params {
+  enum class Mode : uint8_t { nearest, linear, cubic } mode;
+  enum class Padding : uint8_t { zeros, border, reflection } padding;
+  bool align_corners;
+};
+
+Result<Params> read(const ir::Node& n) {
+  Params p{Params::Mode::linear, Params::Padding::zeros, n.attr("align_corners", 0) != 0};
+  const std::string mode = n.attr("mode", "linear"), padding = n.attr("padding_mode", "zeros");
+  if (mode == "nearest")
+    p.mode = Params::Mode::nearest;
+  else if (mode == "cubic" || mode == "bicubic")
+    p.mode = Params::Mode::cubic;
+  else if (mode != "linear" && mode != "bilinear")
+    return invalid_argument("attribute mode is '{}', expected nearest, linear or cubic", mode);
+  if (padding == "border")
+    p.padding = Params::Padding::border;
+  else if (padding == "reflection")
+    p.padding = Params::Padding::reflection;
+  else if (padding != "zeros")
+    return invalid_argument("attribute padding_mode is '{}', expected zeros, border or reflection", padding);
+  return p;
+}
+
+Status infer(const ir::Node& n, ir::Facts& f) {
+  TRN_TRY(read(n));
+  f.set(0, f.dtype(0));
+  if (!f.has_rank(0) && !f.has_rank(1)) return {};
+  const int rank = f.has_rank(0) ? f.in(0).rank() : f.in(1).rank();
+  if (rank < 3 || rank > 5) return invalid_argument("rank {} is not supported: expected 3 to 5 (1 to 3 spatial dimensions)", rank);
+  TRN_TRY(expect_rank(f, 1, rank));
+  SymShape out = unknown_shape(rank);
+  if (f.has_rank(0)) {
+    out[0] = f.in(0).dim(0);
+    out[1] = f.in(0).dim(1);
+  }
+  if (f.has_rank(1)) {
+    const SymShape& g = f.in(1).shape();
+    if (g.back().is_int() && !g.back().is_int(rank - 2))
+      return invalid_argument("the grid of shape {} has {} coordinates per point, needs {}", shape_text(g), g.back().value(), rank - 2);
+    if (f.has_rank(0) && out[0].is_int() && g[0].is_int() && !(out[0] == g[0]))
+      return invalid_argument("input has {} images, the grid {}", out[0].value(), g[0].value());
+    for (int i = 2; i < rank; ++i) out[i] = g[i - 1];
+  }
+  f.set(0, f.dtype(0), std::move(out));
+  return {};
+}
+
+double reflect(double v, double low, double high) {
+  const double range = high - low;
+  if (range <= 0) return low;
+  const bool below = v < low;
+  const double distance = below ? low - v : v > high ? v - high : 0;
+  if (distance == 0) return v;
+  const double turns = std::floor(distance / range), rest = distance - turns * range;
+  const bool from_near = std::fmod(turns, 2.0) == 0;
+  return below == from_near ? low + rest : high - rest;
+}
+
+// The positions that one output point reads along one dimension. index -1: outside, reads 0.
+struct Taps {
+  int count = 0;
+  int64_t index[4];
+  double weight[4];
+};
+
+class GridKernel final : public Kernel {
+ public:
+  static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) {
+    TRN_ASSIGN(const Params p, read(node));
+    return std::unique_ptr<Kernel>(new GridKernel(p));
+  }
+
+  Status run(KernelContext& ctx) const override {
+    const TensorView &x = ctx.in(0), &y = ctx.out(0);
+    if (y.count == 0) return {};
+    return dispatch<(DType::f32 | DType::f64).bits()>(x.dtype, [&]<class T>() -> Status {
+      return dispatch<(DType::f32 | DType::f64).bits()>(ctx.in(1).dtype, [&]<class G>() { sample<T, G>(ctx); });
+    });
+  }
+
+ private:
+  explicit GridKernel(Params p) : p_(p) {}
+
+  template <class T, class G>
+  void sample(KernelContext& ctx) const {
+    const TensorView &xv = ctx.in(0), &yv = ctx.out(0);
+    const int dims = xv.rank - 2;
+    const int64_t channels = xv.dim(1), in_plane = product(xv.shape(), 2, xv.rank), out_plane = product(yv.shape(), 2, yv.rank);
+    const G* grid = ctx.in(1).as<G>();
+    ctx.parallel_for(xv.dim(0) * out_plane, 4096 / (channels * (1 << dims)) + 16, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        // Offsets and weights of all taps, one dimension multiplied in after the other.
+        int64_t offset[64] = {0};
+        T weight[64] = {T(1)};
+        int count = 1;
+        for (int d = 0; d < dims; ++d) {
+          const int64_t size = xv.dim(d + 2);
+          // The grid has the innermost coordinate first.
+          const Taps taps = position(static_cast<double>(grid[i * dims + dims - 1 - d]), size);
+          int64_t next_offset[64];
+          T next_weight[64];
+          int next = 0;
+          for (int a = 0; a < count; ++a)
+            for (int t = 0; t < taps.count; ++t) {
+              if (taps.index[t] < 0) continue;
+              next_offset[next] = offset[a] * size + taps.index[t];
+              next_weight[next++] = weight[a] * static_cast<T>(taps.weight[t]);
+            }
+          count = next;
+          std::copy_n(next_offset, count, offset);
+          std::copy_n(next_weight, count, weight);
+        }
+        const int64_t image = i / out_plane, at = i % out_plane;
+        const T* x = xv.as<T>() + image * channels * in_plane;
+        T* y = yv.as<T>() + image * channels * out_plane + at;
+        for (int64_t c = 0; c < channels; ++c, x += in_plane, y += out_plane) {
+          T sum = 0;
+          for (int a = 0; a < count; ++a) sum += x[offset[a]] * weight[a];
+          *y = sum;
+        }
+      }
+    });
+  }
+
+  Taps position(double normal, int64_t size) const {
+    const double n = static_cast<double>(size);
+    const double low = p_.align_corners ? 0 : -0.5, high = p_.align_corners ? n - 1 : n - 0.5;
+    double v = p_.align_corners ? (normal + 1) / 2 * (n - 1) : ((normal + 1) * n - 1) / 2;
+    if (!(std::fabs(v) < 1e15)) v = v > 0 ? 1e15 : -1e15;  // infinities, NaN
+    if (p_.mode == Params::Mode::nearest) v = std::nearbyint(v);
+    if (v < low || v > high) {
+      if (p_.padding == Params::Padding::border) v = std::clamp(v, 0.0, std::max(n - 1, 0.0));
+      if (p_.padding == Params::Padding::reflection) v = reflect(v, low, high);
+    }
+    Taps t;
+    const double base = std::floor(v), r = v - base;
+    const auto add = [&](double at, double w) {
+      t.index[t.count] = inside(at, n, low, high);
+      t.weight[t.count++] = w;
+    };
+    if (p_.mode == Params::Mode::nearest) {
+      add(std::trunc(v), 1);
+    } else if (p_.mode == Params::Mode::linear) {
+      add(base, 1 - r);
+      add(base + 1, r);
+    } else {
+      constexpr double a = -0.75;
+      const auto outer = [](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
+      const auto inner = [](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
+      add(base - 1, outer(r + 1));
+      add(base, inner(r));
+      add(base + 1, inner(1 - r));
+      add(base + 2, outer(2 - r));
+    }
+    return t;
+  }
+
+  // The pixel that stands for position v; -1 when it is padding.
+  int64_t inside(double v, double n, double low, double high) const {
+    if (v >= 0 && v < n) return static_cast<int64_t>(v);
+    if (p_.padding == Params::Padding::zeros || n < 1) return -1;
+    if (p_.padding == Params::Padding::reflection) v = reflect(v, low, high);
+    return static_cast<int64_t>(std::clamp(v, 0.0, n - 1));
+  }
+
+  Params p_;
+};
+
+constexpr OpDef kDefs[] = {{"GridSample", infer, cpu_widened<GridKernel>(kFloats), {.reviewed = 22}}};
+
+}  // namespace
+
+TRUNNION_OPS(grid_sample, kDefs);
+}  // namespace trunnion::ops
