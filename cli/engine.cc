@@ -21,7 +21,8 @@ std::string take(char* text) {
 
 void log(void*, OrtLoggingLevel severity, const char*, const char*, const char*, const char* message) {
   if (severity >= ORT_LOGGING_LEVEL_ERROR) return;
-  std::fprintf(stderr, "trunnion: %s: %s\n", severity == ORT_LOGGING_LEVEL_WARNING ? "warning" : "info", message);
+  std::fprintf(stderr, "trunnion: %s: %s\n", severity == ORT_LOGGING_LEVEL_WARNING ? "warning" : "info",
+               one_line(message).c_str());
 }
 
 ValueType describe(const OrtTypeInfo* info);

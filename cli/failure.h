@@ -4,9 +4,24 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace trunnion::cli {
+
+// Messages quote names out of files: whatever would break the line becomes a space.
+inline std::string one_line(std::string_view text) {
+  std::string line;
+  for (const unsigned char c : text) {
+    const bool space = c < 0x20 || c == 0x7f || c == ' ';
+    if (!space)
+      line += static_cast<char>(c);
+    else if (!line.empty() && line.back() != ' ')
+      line += ' ';
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
 
 enum ExitCode : int {
   kOk = 0,

@@ -38,7 +38,8 @@ const ValueType& plain(const ValueType& type) {
 
 class FeedMaker {
  public:
-  FeedMaker(const LoadedModel& model, const FeedOptions& options) : model_(model), options_(options) {}
+  FeedMaker(const LoadedModel& model, const FeedOptions& options)
+      : model_(model), options_(options), sizes_(options.sizes) {}
 
   std::vector<Feed> make() {
     for (const std::string& text : options_.files) add_file(text);
@@ -145,6 +146,8 @@ class FeedMaker {
 
   void add_npz(const Port* port, const std::string& path, const std::string& bytes) {
     Entries entries = read_npz(bytes, path);
+    if (!port && model_.inputs().size() == 1 && plain(model_.inputs()[0].type).kind == ONNX_TYPE_SEQUENCE)
+      port = &model_.inputs()[0];
     const auto read = [&](const Port& p, const std::string& key, const std::string& content) {
       return read_npy(content, plain(p.type).element, fmt::format("{} ('{}')", path, key));
     };
@@ -233,8 +236,15 @@ class FeedMaker {
       source += fmt::format(", converted from {}", element_facts(array.type).name);
       array = convert(array, type.element, fmt::format("{} for input '{}'", what, port.name));
     }
-    for (size_t i = 0; i < type.symbols.size() && type.symbols.size() == array.shape.size(); ++i)
-      if (type.shape[i] < 0 && !type.symbols[i].empty()) sizes_.try_emplace(type.symbols[i], array.shape[i]);
+    for (size_t i = 0; i < type.symbols.size() && type.symbols.size() == array.shape.size(); ++i) {
+      if (type.shape[i] >= 0) continue;
+      const std::string dimension = free_dimension(port, i);
+      const auto fixed = options_.sizes.find(dimension);
+      if (fixed != options_.sizes.end() && fixed->second != array.shape[i])
+        unusable("input '{}' is of shape {}, --dim says {}={}", port.name, shape_text(array.shape), dimension,
+                 fixed->second);
+      sizes_.try_emplace(dimension, array.shape[i]);
+    }
     Feed feed{port.name, port.type.text(), std::move(source), array.shape, {}, {}};
     feed.arrays.push_back(std::move(array));
     feed.value = to_value(feed.arrays[0]);
@@ -243,6 +253,11 @@ class FeedMaker {
 
   void store(const Port& port, Feed feed) {
     if (!made_.emplace(port.name, std::move(feed)).second) bad_usage("input '{}' is given twice", port.name);
+  }
+
+  static std::string free_dimension(const Port& port, size_t axis) {
+    const std::string& symbol = plain(port.type).symbols[axis];
+    return symbol.empty() ? fmt::format("{}.{}", port.name, axis) : symbol;
   }
 
   void add_random(const Port& port) {
@@ -264,11 +279,10 @@ class FeedMaker {
     Shape shape = wanted ? *wanted : type.shape;
     for (size_t i = 0; i < shape.size(); ++i) {
       if (shape[i] >= 0) continue;
-      const auto known = sizes_.find(type.symbols[i]);
+      const std::string dimension = free_dimension(port, i);
+      const auto known = sizes_.find(dimension);
       shape[i] = known != sizes_.end() ? known->second : 1;
-      if (known == sizes_.end())
-        assumed +=
-            fmt::format("{}{}=1", assumed.empty() ? ", with " : ", ", type.symbols[i].empty() ? "?" : type.symbols[i]);
+      if (known == sizes_.end()) assumed += fmt::format("{}{}=1", assumed.empty() ? ", with " : ", ", dimension);
     }
     std::string source = fmt::format("random in {:g}:{:g}, seed {}{}", range.low, range.high, options_.seed, assumed);
     add(port, random_array(type.element, std::move(shape), range, options_.seed, port.name), std::move(source), "");
@@ -277,7 +291,7 @@ class FeedMaker {
   const LoadedModel& model_;
   const FeedOptions& options_;
   std::map<std::string, Feed> made_;
-  std::map<std::string, int64_t> sizes_;  // of free dimensions, from what files gave
+  std::map<std::string, int64_t> sizes_;  // of free dimensions, from --dim and from what files gave
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // What a model is fed: from files, else seeded random values.
 #pragma once
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@ struct FeedOptions {
   std::vector<std::string> files;                     // NAME=FILE, or FILE alone where that says enough
   std::vector<std::pair<std::string, Range>> ranges;  // by name; an empty name: for all others
   std::vector<std::pair<std::string, Shape>> shapes;  // of random inputs, likewise
+  std::map<std::string, int64_t> sizes;  // of free dimensions, which are called INPUT.AXIS where they have no name
   uint64_t seed = 0;
   ImageOptions image;
 };

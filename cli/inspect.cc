@@ -48,6 +48,9 @@ std::string amount(const std::string& text, std::string_view unit, std::string_v
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool known = error == std::errc() && end == text.data() + text.size();
   if (!known && text == "?") return "not known: some shapes do not follow from the model";
+  constexpr size_t kLongest = 100;
+  if (!known && text.size() > kLongest)
+    return "a long expression: sizes given with --dim make it a number (--json has it)";
   std::string shown = text;
   if (known) {
     const char* prefix = "";

@@ -1,5 +1,4 @@
 // trunnion: looks at models and runs them. Reads the command line, calls a verb, turns failures into one line.
-#include <cctype>
 #include <cstdio>
 #include <new>
 #include <string>
@@ -14,20 +13,6 @@ namespace {
 constexpr const char* kFooter =
     "trunnion VERB --help describes a verb.\n"
     "Exit codes: 0 done; 1 the model or an input cannot be used; 2 the command line is wrong.";
-
-// Messages quote names out of files: whatever would break the line becomes a space.
-std::string one_line(std::string_view text) {
-  std::string line;
-  for (const unsigned char c : text) {
-    const bool space = c < 0x20 || c == 0x7f || c == ' ';
-    if (!space)
-      line += static_cast<char>(c);
-    else if (!line.empty() && line.back() != ' ')
-      line += ' ';
-  }
-  while (!line.empty() && line.back() == ' ') line.pop_back();
-  return line;
-}
 
 int fail(ExitCode code, std::string_view text) {
   std::fflush(stdout);

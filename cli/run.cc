@@ -198,6 +198,7 @@ int run(RunChoices choices) {
   for (const std::string& text : choices.shapes) choices.feeds.shapes.push_back(shape_of(text));
   for (const double s : choices.feeds.image.std)
     if (s == 0) bad_usage("--std: a channel cannot be divided by 0");
+  choices.feeds.sizes = choices.load.sizes();
   if (!choices.output.empty() && extension(choices.output) != "npz")
     bad_usage("--output {}: the file is to end in .npz", choices.output);
   SessionOptions options = choices.load.options();

@@ -35,7 +35,8 @@ std::pair<std::string, std::string> split(const std::string& text, const char* o
 
 void LoadChoices::add_model(CLI::App& verb) {
   verb.add_option("MODEL", model, "The .onnx file")->required()->type_name("");
-  verb.add_option("--dim", dimensions, "Size of a free dimension of the inputs; may be repeated")
+  verb.add_option("--dim", dimensions,
+                  "Size of a free dimension of the inputs (INPUT.AXIS for one without a name); may be repeated")
       ->type_name("NAME=N")
       ->allow_extra_args(false);
   verb.add_flag("--verbose", verbose, "Show what the engine logs on stderr, not only its warnings");
@@ -54,16 +55,19 @@ SessionOptions LoadChoices::options() const {
   SessionOptions options;
   options.optimization(level_of(level));
   if (threads > 0) options.threads(threads);
-  for (const std::string& text : dimensions) {
-    const auto [name, size] = dimension(text);
-    options.dimension(name.c_str(), size);
-  }
+  for (const auto& [name, size] : sizes()) options.dimension(name.c_str(), size);
   options.config("session.strict_config", "1");
   for (const std::string& text : config) {
     const auto [key, value] = split(text, "--config", true);
     options.config(key.c_str(), value.c_str());
   }
   return options;
+}
+
+std::map<std::string, int64_t> LoadChoices::sizes() const {
+  std::map<std::string, int64_t> sizes;
+  for (const std::string& text : dimensions) sizes.insert_or_assign(dimension(text).first, dimension(text).second);
+  return sizes;
 }
 
 void LoadChoices::check_dimensions(const Engine& engine) const {
@@ -73,12 +77,10 @@ void LoadChoices::check_dimensions(const Engine& engine) const {
   for (const Json& input : facts.at("inputs"))
     for (const Json& d : input.at("shape"))
       if (d.is_string()) known.insert(d.get<std::string>());
-  for (const std::string& text : dimensions) {
-    const std::string name = dimension(text).first;
+  for (const auto& [name, size] : sizes())
     if (!known.contains(name))
-      unusable("--dim {}: the inputs have no free dimension '{}'; they have {}", text, name,
-               known.empty() ? "none with a name" : fmt::format("{}", fmt::join(known, ", ")));
-  }
+      unusable("--dim {}={}: the inputs have no free dimension '{}'; they have {}", name, size, name,
+               known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
 }
 
 }  // namespace trunnion::cli

@@ -2,6 +2,7 @@
 #pragma once
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +24,9 @@ struct LoadChoices {
   // With strict configuration. Unknown levels are refused by the parser; bad NAME=N and KEY=VALUE are bad usage.
   SessionOptions options() const;
 
-  // Fails when --dim names something that is no free dimension of the model's inputs.
+  std::map<std::string, int64_t> sizes() const;  // what --dim says
+
+  // Fails when --dim names something that is no free dimension of the model's inputs. One without a name is INPUT.AXIS.
   void check_dimensions(const Engine& engine) const;
 };
 

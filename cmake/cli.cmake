@@ -7,4 +7,4 @@ target_link_libraries(trunnion PRIVATE onnxruntime)
 set_target_properties(trunnion PROPERTIES
   BUILD_RPATH_USE_ORIGIN ON
   INSTALL_RPATH "$ORIGIN;$ORIGIN/../lib;$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
-install(TARGETS trunnion RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS trunnion RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT cli)

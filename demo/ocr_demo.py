@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import trunnion
-from trunnion.as_onnxruntime import install
+from trunnion.as_onnxruntime import folder, install
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -79,7 +79,7 @@ def foreign_libraries() -> list:
 
 def stock_is_installed() -> bool:
     """Whether the environment also has onnxruntime itself, beside what trunnion puts in its place."""
-    own = str(pathlib.Path(trunnion.__file__).parent)
+    own = folder()
     found = importlib.metadata.distributions(name="onnxruntime")
     return any(not str(distribution.locate_file("")).startswith(own) for distribution in found)
 

@@ -1,5 +1,6 @@
-// The execution-provider interface: claim, compile, run. Three kinds of provider share it: kernel providers (a region is
-// one node, after their pipeline has fused), compiling providers (a region is a subgraph) and plugins over the C ABI.
+// The execution-provider interface: claim, compile, run. Three kinds of provider share it: kernel providers (a region
+// is one node, after their pipeline has fused), compiling providers (a region is a subgraph) and plugins over the C
+// ABI. Claims come before fusion: a provider decides on the user's own nodes, at the user's opset.
 #pragma once
 #include <memory>
 #include <span>
@@ -13,12 +14,12 @@
 
 namespace trunnion::ep {
 
-// What runs a region. A kernel provider's region is one node and its executable the node's kernel, so both are one type:
-// prepare() per combination of shapes, run() per step.
+// What runs a region. A kernel provider's region is one node and its executable the node's kernel, so both are one
+// type: prepare() per combination of shapes, run() per step.
 using Executable = ops::Kernel;
 
 struct Identity {
-  std::string name;    // "CPUExecutionProvider"
+  std::string name;  // "CPUExecutionProvider"
   std::string vendor;
   std::string device;  // "CPU"
 };
@@ -26,7 +27,8 @@ struct Identity {
 // What a provider answers for the nodes of a graph. Every "no" carries its reason.
 class Claims {
  public:
-  explicit Claims(int node_id_bound) : taken_(static_cast<size_t>(node_id_bound)), reasons_(static_cast<size_t>(node_id_bound)) {}
+  explicit Claims(int node_id_bound)
+      : taken_(static_cast<size_t>(node_id_bound)), reasons_(static_cast<size_t>(node_id_bound)) {}
   void take(const ir::Node* node) { taken_[node->id()] = true; }
   void refuse(const ir::Node* node, std::string reason) { reasons_[node->id()] = std::move(reason); }
   bool taken(const ir::Node* node) const { return taken_[node->id()]; }

@@ -16,16 +16,16 @@ namespace trunnion::ir {
 
 class Graph;
 
-using schema::AttrType;
 using schema::attr_type_name;
+using schema::AttrType;
 
 struct Attr {
   using Ints = std::vector<int64_t>;
   using Floats = std::vector<float>;
   using Strings = std::vector<std::string>;
   using Data = std::variant<std::monostate, float, int64_t, std::string, Tensor, std::shared_ptr<Graph>, Floats, Ints,
-                            Strings, std::vector<Tensor>, std::vector<std::shared_ptr<Graph>>, Value, std::vector<Value>,
-                            Type, std::vector<Type>>;  // in the order of AttrType
+                            Strings, std::vector<Tensor>, std::vector<std::shared_ptr<Graph>>, Value,
+                            std::vector<Value>, Type, std::vector<Type>>;  // in the order of AttrType
 
   std::string name;
   Data data;

@@ -16,15 +16,24 @@ std::vector<Dim> widen(const Tensor& t) {
 
 std::optional<std::vector<Dim>> integers(const Tensor& t) {
   switch (t.dtype()) {
-    case DType::i64: return widen<int64_t>(t);
-    case DType::i32: return widen<int32_t>(t);
-    case DType::u8: return widen<uint8_t>(t);
-    case DType::i8: return widen<int8_t>(t);
-    case DType::i16: return widen<int16_t>(t);
-    case DType::u16: return widen<uint16_t>(t);
-    case DType::u32: return widen<uint32_t>(t);
-    case DType::boolean: return widen<uint8_t>(t);
-    default: return std::nullopt;
+    case DType::i64:
+      return widen<int64_t>(t);
+    case DType::i32:
+      return widen<int32_t>(t);
+    case DType::u8:
+      return widen<uint8_t>(t);
+    case DType::i8:
+      return widen<int8_t>(t);
+    case DType::i16:
+      return widen<int16_t>(t);
+    case DType::u16:
+      return widen<uint16_t>(t);
+    case DType::u32:
+      return widen<uint32_t>(t);
+    case DType::boolean:
+      return widen<uint8_t>(t);
+    default:
+      return std::nullopt;
   }
 }
 
@@ -75,11 +84,16 @@ std::optional<double> Facts::number(int i) const {
   const Tensor* t = constant(i);
   if (t && t->count() > 0) {
     switch (t->dtype()) {
-      case DType::f32: return *t->data<float>();
-      case DType::f64: return *t->data<double>();
-      case DType::f16: return half_to_float(*t->data<uint16_t>());
-      case DType::bf16: return std::bit_cast<float>(static_cast<uint32_t>(*t->data<uint16_t>()) << 16);
-      default: break;
+      case DType::f32:
+        return *t->data<float>();
+      case DType::f64:
+        return *t->data<double>();
+      case DType::f16:
+        return half_to_float(*t->data<uint16_t>());
+      case DType::bf16:
+        return std::bit_cast<float>(static_cast<uint32_t>(*t->data<uint16_t>()) << 16);
+      default:
+        break;
     }
   }
   if (auto values = ints(i); values && !values->empty()) return static_cast<double>((*values)[0]);

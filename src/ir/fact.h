@@ -1,4 +1,5 @@
-// What is known about a value before it exists: its type, and the content of small integer tensors (shapes in the making).
+// What is known about a value before it exists: its type, and the content of small integer tensors (shapes in the
+// making).
 #pragma once
 #include <optional>
 #include <span>

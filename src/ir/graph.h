@@ -35,9 +35,9 @@ class Value {
   // One entry per use: a node that reads the value twice stands twice, one that captures it in a body stands too.
   const std::vector<Node*>& users() const { return users_; }
   bool is_constant() const { return constant_.valid() && !is_input_; }  // an input with a default is no constant
-  bool is_input() const { return is_input_; }      // a formal input of the graph
-  bool is_capture() const { return is_capture_; }  // stands for a value of the enclosing graph
-  int output_uses() const { return output_uses_; }  // how often the graph lists it as output
+  bool is_input() const { return is_input_; }                           // a formal input of the graph
+  bool is_capture() const { return is_capture_; }                       // stands for a value of the enclosing graph
+  int output_uses() const { return output_uses_; }                      // how often the graph lists it as output
   bool unused() const { return users_.empty() && output_uses_ == 0; }
   Graph* graph() const { return graph_; }
   int id() const { return id_; }  // dense in its graph
@@ -68,9 +68,9 @@ class Node {
   const std::string& domain() const { return domain_; }  // "" is ai.onnx
   const std::string& overload() const { return overload_; }
   int opset() const { return opset_; }  // the version of its domain that the model (or function) imports
-  int since() const;                     // since_version of its schema; opset() when it has none
+  int since() const;                    // since_version of its schema; opset() when it has none
 
-  std::span<Value* const> inputs() const { return inputs_; }  // null: optional input left out
+  std::span<Value* const> inputs() const { return inputs_; }    // null: optional input left out
   std::span<Value* const> outputs() const { return outputs_; }  // null: output not wanted
   Value* input(int i) const { return i < static_cast<int>(inputs_.size()) ? inputs_[i] : nullptr; }
   Value* output(int i) const { return i < static_cast<int>(outputs_.size()) ? outputs_[i] : nullptr; }
@@ -135,7 +135,7 @@ class Graph {
   Node* first() const { return first_; }
   Node* last() const { return last_; }
   int node_count() const { return live_nodes_; }
-  int node_id_bound() const { return static_cast<int>(nodes_.size()); }    // ids are below
+  int node_id_bound() const { return static_cast<int>(nodes_.size()); }  // ids are below
   int value_id_bound() const { return static_cast<int>(values_.size()); }
 
   std::span<Value* const> inputs() const { return inputs_; }
@@ -148,7 +148,9 @@ class Graph {
   Value* add_constant(std::string_view name, Tensor tensor);
   void add_output(Value* value);
   void set_output(int index, Value* value);
-  void set_constant(Value* value, Tensor tensor);  // an input or free value becomes (or stops being: invalid tensor) a constant default
+  void set_constant(
+      Value* value,
+      Tensor tensor);  // an input or free value becomes (or stops being: invalid tensor) a constant default
   Value* find(std::string_view name) const;  // by name; null when there is none
   void rename(Value* value, std::string_view name);
   // The body's placeholder for an outer value (made on first use). A body may be filled before its owner exists.
@@ -166,21 +168,21 @@ class Graph {
   void set_input(Node* node, int index, Value* value);
   void resize_inputs(Node* node, int count);  // new ones are null
   Value* add_output_to(Node* node, std::string_view name);
-  void drop_output(Node* node, int index);    // the value must be unused; the slot becomes null
+  void drop_output(Node* node, int index);       // the value must be unused; the slot becomes null
   void remove_output_of(Node* node, int index);  // likewise unused; the outputs after it move down
   void move_before(Node* node, Node* before);
   void change_op(Node* node, std::string_view op_type, std::string_view domain, int opset);
   void replace_uses(Value* old_value, Value* new_value);  // in nodes, captures and graph outputs
-  void erase(Node* node);    // its outputs must be unused
-  void erase(Value* value);  // an unused constant or free value
+  void erase(Node* node);                                 // its outputs must be unused
+  void erase(Value* value);                               // an unused constant or free value
 
   // Every live value, in no order that matters.
   void for_each_value(const std::function<void(Value*)>& fn) const;
   // Every node of this graph and of all bodies below.
   void for_each_node_deep(const std::function<void(Node*)>& fn) const;
 
-  // Moves the nodes of `body` in front of `before`; args[i] stands for its i-th input (null: absent). Returns what stands
-  // for its outputs. The body must capture nothing.
+  // Moves the nodes of `body` in front of `before`; args[i] stands for its i-th input (null: absent). Returns what
+  // stands for its outputs. The body must capture nothing.
   std::vector<Value*> splice(std::unique_ptr<Graph> body, std::span<Value* const> args, Node* before);
 
   std::unique_ptr<Graph> clone() const;  // bodies are cloned too; constants share their bytes
@@ -188,7 +190,9 @@ class Graph {
  private:
   Value* new_value(std::string_view name);
   std::string unique_name(std::string_view wanted);
-  void add_use(Value* v, Node* n) { if (v) v->users_.push_back(n); }
+  void add_use(Value* v, Node* n) {
+    if (v) v->users_.push_back(n);
+  }
   void remove_use(Value* v, Node* n);
   void link(Node* node, Node* before);
   void unlink(Node* node);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "ir/inline.h"
+#include "ir/names.h"
 #include "ir/text.h"
 #include "ir/verify.h"
 
@@ -145,9 +146,10 @@ Model model_with(std::string_view text, std::vector<std::pair<std::string, std::
 }
 
 TEST(Inline, CallsBecomeBodies) {
-  Model m = model_with("<opset: \"\" 17, local 1> g(x) => (y) { [call] y = local::Outer<slope=0.5>(x) }",
-                       {{"Outer", "<opset: \"\" 17, local 1> f(a) => (b) { t = local::Inner(a)\n b = LeakyRelu<alpha=ref(slope)>(t) }"},
-                        {"Inner", "<opset: \"\" 17> f(a) => (b) { b = Neg(a) }"}});
+  Model m = model_with(
+      "<opset: \"\" 17, local 1> g(x) => (y) { [call] y = local::Outer<slope=0.5>(x) }",
+      {{"Outer", "<opset: \"\" 17, local 1> f(a) => (b) { t = local::Inner(a)\n b = LeakyRelu<alpha=ref(slope)>(t) }"},
+       {"Inner", "<opset: \"\" 17> f(a) => (b) { b = Neg(a) }"}});
   m.functions[0].attribute_names = {"slope"};
   const auto s = inline_functions(m);
   ASSERT_TRUE(s.ok()) << s.message();
@@ -157,13 +159,15 @@ TEST(Inline, CallsBecomeBodies) {
 
 TEST(Inline, RecursionAndGrowthAreErrors) {
   Model cycle = model_with("<opset: local 1> g(x) => (y) { y = local::A(x) }",
-                           {{"A", "<opset: local 1> f(a) => (b) { b = local::B(a) }"}, {"B", "<opset: local 1> f(a) => (b) { b = local::A(a) }"}});
+                           {{"A", "<opset: local 1> f(a) => (b) { b = local::B(a) }"},
+                            {"B", "<opset: local 1> f(a) => (b) { b = local::A(a) }"}});
   EXPECT_NE(inline_functions(cycle).message().find("calls itself"), std::string::npos);
 
   std::vector<std::pair<std::string, std::string_view>> doubling;
   std::vector<std::string> texts(40);
   for (int i = 0; i < 40; ++i) {
-    texts[i] = fmt::format("<opset: \"\" 17, local 1> f(a) => (b) {{ t = {0}(a)\n b = {0}(t) }}", i ? fmt::format("local::F{}", i - 1) : "Neg");
+    texts[i] = fmt::format("<opset: \"\" 17, local 1> f(a) => (b) {{ t = {0}(a)\n b = {0}(t) }}",
+                           i ? fmt::format("local::F{}", i - 1) : "Neg");
     doubling.emplace_back(fmt::format("F{}", i), texts[i]);
   }
   Model bomb = model_with("<opset: local 1> g(x) => (y) { y = local::F39(x) }", doubling);
@@ -171,8 +175,30 @@ TEST(Inline, RecursionAndGrowthAreErrors) {
 }
 
 TEST(Inline, ArgumentsMustFit) {
-  Model m = model_with("<opset: local 1> g(x) => (y) { y = local::F(x, x) }", {{"F", "<opset: \"\" 17> f(a) => (b) { b = Neg(a) }"}});
+  Model m = model_with("<opset: local 1> g(x) => (y) { y = local::F(x, x) }",
+                       {{"F", "<opset: \"\" 17> f(a) => (b) { b = Neg(a) }"}});
   EXPECT_NE(inline_functions(m).message().find("has 2 inputs"), std::string::npos);
+}
+
+TEST(Names, BodiesGetNamesOfTheirOwn) {
+  auto g = parse(R"(<opset: "" 17>
+g(bool[] c, float[2] x) => (y) {
+  float[2] w = {1, 2}
+  y = If<then_branch=a[x_1 = x]() => (y) { float[2] w = {3, 4}
+      float[2] w_in1 = {5, 6}
+      t = Add(x_1, w)
+      y = Add(t, w_in1) }, else_branch=b[x]() => (t) { t = If<then_branch=i[x]() => (t_2) { t_2 = Neg(x) }, else_branch=j[c]() => (t) { t = Identity(c) }>(c) }>(c)
+})");
+  separate_names(*g);
+  ASSERT_TRUE(verify(*g).ok()) << verify(*g).message();
+  expect_graph(*g, R"(<opset: "" 17>
+g(bool[] c, float[2] x) => (y) {
+  float[2] w = {1, 2}
+  y = If<then_branch=a[x_1 = x]() => (y_in1) { float[2] w_in1_1 = {3, 4}
+      float[2] w_in1 = {5, 6}
+      t = Add(x_1, w_in1_1)
+      y_in1 = Add(t, w_in1) }, else_branch=b[x, c]() => (t) { t = If<then_branch=i[x]() => (t_2) { t_2 = Neg(x) }, else_branch=j[c]() => (t_in1) { t_in1 = Identity(c) }>(c) }>(c)
+})");
 }
 
 TEST(Verify, FindsBrokenOrder) {

@@ -101,7 +101,8 @@ std::vector<Value*> Rewriter::inline_body(Node* node, Graph& body) {
 }
 
 Node* Rewriter::insert(std::string_view op_type, std::string_view domain, int opset, std::span<Value* const> inputs,
-                       std::span<const std::string_view> output_names, std::vector<Attr> attrs, Node* before, std::string_view name) {
+                       std::span<const std::string_view> output_names, std::vector<Attr> attrs, Node* before,
+                       std::string_view name) {
   Node* n = graph_.add_node(op_type, domain, opset, inputs, output_names, std::move(attrs), before, name);
   n->origins = origins_;
   return n;

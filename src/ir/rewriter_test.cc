@@ -107,7 +107,8 @@ TEST(Rewriter, KnowledgeIsMerged) {
 
 TEST(Rewriter, LogsPassRuleAndNodes) {
   std::string seen;
-  const Logger log(make_callback_sink([&](const LogRecord& r) { seen += std::string(r.text) + "\n"; }), Severity::verbose);
+  const Logger log(make_callback_sink([&](const LogRecord& r) { seen += std::string(r.text) + "\n"; }),
+                   Severity::verbose);
   auto g = parse("<opset: \"\" 17> g(x) => (y) { [one] t = Relu(x)\n y = Relu(t) }");
   Rewriter rw(*g, "Name", &log);
   rw.begin("rule", {g->first(), g->last()});

@@ -1,4 +1,4 @@
-// The text form of graphs: pass tests are before/after text, bug reports are text. README.md of this room has the grammar.
+// The text form of graphs: pass tests are before/after text, bug reports are text. docs/graph_text.md has the grammar.
 //
 //   <opset: "" 17>
 //   g(float[N,4] x) => (float[N,4] y) {

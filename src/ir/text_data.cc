@@ -14,7 +14,8 @@ float half_to_float(uint16_t h) {
   const int exponent = h >> 10 & 31, mantissa = h & 1023;
   const float sign = h & 0x8000 ? -1.f : 1.f;
   if (exponent == 31) return mantissa ? NAN : sign * INFINITY;
-  return sign * (exponent ? std::ldexp(1.f + static_cast<float>(mantissa) / 1024.f, exponent - 15) : std::ldexp(static_cast<float>(mantissa), -24));
+  return sign * (exponent ? std::ldexp(1.f + static_cast<float>(mantissa) / 1024.f, exponent - 15)
+                          : std::ldexp(static_cast<float>(mantissa), -24));
 }
 
 uint16_t float_to_half(float f) {
@@ -22,11 +23,13 @@ uint16_t float_to_half(float f) {
   if (std::isnan(f)) return sign | 0x7e00;
   const float a = std::fabs(f);
   if (a >= 65520.f) return sign | 0x7c00;
-  if (a < std::ldexp(1.f, -14)) return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(std::ldexp(a, 24))));
+  if (a < std::ldexp(1.f, -14))
+    return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(std::ldexp(a, 24))));
   int exponent;
   const float m = std::frexp(a, &exponent);  // a = m * 2^exponent, m in [0.5, 1)
   const auto rounded = static_cast<uint32_t>(std::nearbyint(std::ldexp(m, 11)));
-  return static_cast<uint16_t>(sign | ((static_cast<uint32_t>(exponent + 13) << 10) + rounded));  // a carry moves up on its own
+  return static_cast<uint16_t>(
+      sign | ((static_cast<uint32_t>(exponent + 13) << 10) + rounded));  // a carry moves up on its own
 }
 
 uint16_t float_to_bfloat(float f) {
@@ -37,7 +40,8 @@ uint16_t float_to_bfloat(float f) {
 
 // Types whose elements are written as numbers; the rest is raw("hex").
 bool has_numbers(DType t) {
-  return is_integer(t) || t == DType::boolean || t == DType::f32 || t == DType::f64 || t == DType::f16 || t == DType::bf16;
+  return is_integer(t) || t == DType::boolean || t == DType::f32 || t == DType::f64 || t == DType::f16 ||
+         t == DType::bf16;
 }
 
 int64_t sub_byte(const Tensor& t, int64_t i) {
@@ -49,21 +53,35 @@ int64_t sub_byte(const Tensor& t, int64_t i) {
 
 std::string element_text(const Tensor& t, int64_t i) {
   switch (t.dtype()) {
-    case DType::f32: return fmt::format("{}", t.data<float>()[i]);
-    case DType::f64: return fmt::format("{}", t.data<double>()[i]);
-    case DType::f16: return fmt::format("{}", half_to_float(t.data<uint16_t>()[i]));
-    case DType::bf16: return fmt::format("{}", std::bit_cast<float>(static_cast<uint32_t>(t.data<uint16_t>()[i]) << 16));
+    case DType::f32:
+      return fmt::format("{}", t.data<float>()[i]);
+    case DType::f64:
+      return fmt::format("{}", t.data<double>()[i]);
+    case DType::f16:
+      return fmt::format("{}", half_to_float(t.data<uint16_t>()[i]));
+    case DType::bf16:
+      return fmt::format("{}", std::bit_cast<float>(static_cast<uint32_t>(t.data<uint16_t>()[i]) << 16));
     case DType::boolean:
-    case DType::u8: return fmt::format("{}", t.data<uint8_t>()[i]);
-    case DType::i8: return fmt::format("{}", t.data<int8_t>()[i]);
-    case DType::u16: return fmt::format("{}", t.data<uint16_t>()[i]);
-    case DType::i16: return fmt::format("{}", t.data<int16_t>()[i]);
-    case DType::u32: return fmt::format("{}", t.data<uint32_t>()[i]);
-    case DType::i32: return fmt::format("{}", t.data<int32_t>()[i]);
-    case DType::u64: return fmt::format("{}", t.data<uint64_t>()[i]);
-    case DType::i64: return fmt::format("{}", t.data<int64_t>()[i]);
-    case DType::string: return quoted(t.data<std::string>()[i]);
-    default: return fmt::format("{}", sub_byte(t, i));
+    case DType::u8:
+      return fmt::format("{}", t.data<uint8_t>()[i]);
+    case DType::i8:
+      return fmt::format("{}", t.data<int8_t>()[i]);
+    case DType::u16:
+      return fmt::format("{}", t.data<uint16_t>()[i]);
+    case DType::i16:
+      return fmt::format("{}", t.data<int16_t>()[i]);
+    case DType::u32:
+      return fmt::format("{}", t.data<uint32_t>()[i]);
+    case DType::i32:
+      return fmt::format("{}", t.data<int32_t>()[i]);
+    case DType::u64:
+      return fmt::format("{}", t.data<uint64_t>()[i]);
+    case DType::i64:
+      return fmt::format("{}", t.data<int64_t>()[i]);
+    case DType::string:
+      return quoted(t.data<std::string>()[i]);
+    default:
+      return fmt::format("{}", sub_byte(t, i));
   }
 }
 
@@ -105,18 +123,30 @@ bool store(const Tensor& t, int64_t i, const Element& e) {
 bool set_element(const Tensor& t, int64_t i, const Element& e) {
   float f = 0;
   switch (t.dtype()) {
-    case DType::f32: return e.to_float(&t.data<float>()[i]);
-    case DType::f64: return e.to_float(&t.data<double>()[i]);
-    case DType::f16: return e.to_float(&f) && (t.data<uint16_t>()[i] = float_to_half(f), true);
-    case DType::bf16: return e.to_float(&f) && (t.data<uint16_t>()[i] = float_to_bfloat(f), true);
-    case DType::u8: return store<uint8_t>(t, i, e);
-    case DType::i8: return store<int8_t>(t, i, e);
-    case DType::u16: return store<uint16_t>(t, i, e);
-    case DType::i16: return store<int16_t>(t, i, e);
-    case DType::u32: return store<uint32_t>(t, i, e);
-    case DType::i32: return store<int32_t>(t, i, e);
-    case DType::u64: return store<uint64_t>(t, i, e);
-    case DType::i64: return store<int64_t>(t, i, e);
+    case DType::f32:
+      return e.to_float(&t.data<float>()[i]);
+    case DType::f64:
+      return e.to_float(&t.data<double>()[i]);
+    case DType::f16:
+      return e.to_float(&f) && (t.data<uint16_t>()[i] = float_to_half(f), true);
+    case DType::bf16:
+      return e.to_float(&f) && (t.data<uint16_t>()[i] = float_to_bfloat(f), true);
+    case DType::u8:
+      return store<uint8_t>(t, i, e);
+    case DType::i8:
+      return store<int8_t>(t, i, e);
+    case DType::u16:
+      return store<uint16_t>(t, i, e);
+    case DType::i16:
+      return store<int16_t>(t, i, e);
+    case DType::u32:
+      return store<uint32_t>(t, i, e);
+    case DType::i32:
+      return store<int32_t>(t, i, e);
+    case DType::u64:
+      return store<uint64_t>(t, i, e);
+    case DType::i64:
+      return store<int64_t>(t, i, e);
     case DType::boolean: {
       uint8_t v = e.token.is_word("true");
       if (e.token.kind != Token::Kind::word && (!e.to_integer(&v) || v > 1)) return false;
@@ -157,7 +187,8 @@ class LiteralParser {
     if (lex_.peek().is("{")) {
       const size_t at = lex_.peek().at;
       TRN_TRY(braces(0));
-      if (filled_ != t_.count()) return lex_.error_at(at, fmt::format("the tensor has {} elements, {} are given", t_.count(), filled_));
+      if (filled_ != t_.count())
+        return lex_.error_at(at, fmt::format("the tensor has {} elements, {} are given", t_.count(), filled_));
       return {};
     }
     if (lex_.accept("...")) return {};
@@ -174,8 +205,10 @@ class LiteralParser {
 
  private:
   Status element() {
-    if (filled_ >= t_.count()) return lex_.error_at(lex_.peek().at, fmt::format("the tensor has only {} elements", t_.count()));
-    if (!set_element(t_, filled_, Element{lex_.peek()})) return lex_.unexpected(fmt::format("an element of type {}", dtype_name(t_.dtype())));
+    if (filled_ >= t_.count())
+      return lex_.error_at(lex_.peek().at, fmt::format("the tensor has only {} elements", t_.count()));
+    if (!set_element(t_, filled_, Element{lex_.peek()}))
+      return lex_.unexpected(fmt::format("an element of type {}", dtype_name(t_.dtype())));
     lex_.take();
     ++filled_;
     return {};
@@ -200,7 +233,9 @@ class LiteralParser {
   }
 
   Status random() {
-    if (!has_numbers(t_.dtype())) return lex_.error_at(lex_.peek().at, fmt::format("there are no random elements of type {}", dtype_name(t_.dtype())));
+    if (!has_numbers(t_.dtype()))
+      return lex_.error_at(lex_.peek().at,
+                           fmt::format("there are no random elements of type {}", dtype_name(t_.dtype())));
     TRN_ASSIGN(const int64_t seed, parse_int(lex_));
     const bool real = is_float(t_.dtype());
     double low = real ? -1 : 0, high = real ? 1 : t_.dtype() == DType::boolean || is_sub_byte(t_.dtype()) ? 2 : 8;
@@ -212,11 +247,13 @@ class LiteralParser {
     uint64_t state = static_cast<uint64_t>(seed);
     for (int64_t i = 0; i < t_.count(); ++i) {
       const double x = low + (high - low) * (static_cast<double>(next_random(state) >> 40) / (1 << 24));
-      const std::string number = real ? fmt::format("{}", static_cast<float>(x)) : fmt::format("{}", static_cast<int64_t>(std::floor(x)));
+      const std::string number =
+          real ? fmt::format("{}", static_cast<float>(x)) : fmt::format("{}", static_cast<int64_t>(std::floor(x)));
       Element e;
       e.token.kind = Token::Kind::number;
       e.token.text = number;
-      if (!set_element(t_, i, e)) return lex_.error_at(lex_.peek().at, fmt::format("{} is out of range for {}", number, dtype_name(t_.dtype())));
+      if (!set_element(t_, i, e))
+        return lex_.error_at(lex_.peek().at, fmt::format("{} is out of range for {}", number, dtype_name(t_.dtype())));
     }
     return {};
   }
@@ -278,10 +315,12 @@ std::string literal_text(const Tensor& t, int64_t max_elements) {
 }
 
 Result<Tensor> parse_literal(Lexer& lexer, const Type& type, size_t at) {
-  if (!type.is_tensor() || !type.shape || type.dtype == DType::undefined) return lexer.error_at(at, "a constant needs an element type and all dimensions, for example float[2,3] or float[]");
+  if (!type.is_tensor() || !type.shape || type.dtype == DType::undefined)
+    return lexer.error_at(at, "a constant needs an element type and all dimensions, for example float[2,3] or float[]");
   Shape shape;
   for (const Dim& d : *type.shape) {
-    if (!d.is_int() || d.value() < 0) return lexer.error_at(at, fmt::format("a constant cannot have the dimension {}", d.text()));
+    if (!d.is_int() || d.value() < 0)
+      return lexer.error_at(at, fmt::format("a constant cannot have the dimension {}", d.text()));
     shape.push_back(d.value());
   }
   const int64_t count = element_count(std::span<const int64_t>(shape.data(), shape.size()));

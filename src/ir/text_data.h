@@ -8,7 +8,8 @@
 
 namespace trunnion::ir::text {
 
-// Elements after "type name =": {1, 2}, 1.5 (rank 0), fill(v), raw("hex") or "..." for what is longer than max_elements.
+// Elements after "type name =": {1, 2}, 1.5 (rank 0), fill(v), raw("hex") or "..." for what is longer than
+// max_elements.
 std::string literal_text(const Tensor& tensor, int64_t max_elements);
 // Reads those, and random(seed) or random(seed, low, high). `at` is where the tensor's type stands, for messages.
 Result<Tensor> parse_literal(Lexer& lexer, const Type& type, size_t at);

@@ -18,9 +18,10 @@ int hex_digit(char c) {
   return -1;
 }
 
-constexpr std::string_view kReserved[] = {"_",     "fill",    "random",  "raw",    "ref",    "type",  "ints",     "floats",
-                                          "sparse", "strings", "tensors", "graphs", "sparses", "types", "none",     "inf",
-                                          "nan",   "true",    "false",   "seq",    "map",    "optional", "sparse_tensor", "opaque"};
+constexpr std::string_view kReserved[] = {"_",       "fill",   "random", "raw",      "ref",           "type",
+                                          "ints",    "floats", "sparse", "strings",  "tensors",       "graphs",
+                                          "sparses", "types",  "none",   "inf",      "nan",           "true",
+                                          "false",   "seq",    "map",    "optional", "sparse_tensor", "opaque"};
 
 }  // namespace
 
@@ -52,8 +53,9 @@ void Lexer::scan() {
     if (d == 'i' && c == '-') {
       end = next_ + 4;
     } else {
-      while (end < text_.size() && (is_digit(text_[end]) || text_[end] == '.' || text_[end] == 'e' || text_[end] == 'E' ||
-                                    ((text_[end] == '-' || text_[end] == '+') && (text_[end - 1] == 'e' || text_[end - 1] == 'E'))))
+      while (end < text_.size() &&
+             (is_digit(text_[end]) || text_[end] == '.' || text_[end] == 'e' || text_[end] == 'E' ||
+              ((text_[end] == '-' || text_[end] == '+') && (text_[end - 1] == 'e' || text_[end - 1] == 'E'))))
         ++end;
     }
   } else if (is_letter(c) || (!dims_ && (c == '/' || c == '$'))) {
@@ -81,7 +83,8 @@ void Lexer::scan_string() {
       continue;
     }
     const char c = ++i < text_.size() ? text_[i] : '\0';
-    const int high = i + 1 < text_.size() ? hex_digit(text_[i + 1]) : -1, low = i + 2 < text_.size() ? hex_digit(text_[i + 2]) : -1;
+    const int high = i + 1 < text_.size() ? hex_digit(text_[i + 1]) : -1,
+              low = i + 2 < text_.size() ? hex_digit(text_[i + 2]) : -1;
     if (c == 'n') {
       token_.value += '\n';
     } else if (c == 't') {
@@ -140,9 +143,11 @@ Status Lexer::error_at(size_t at, std::string_view message) const {
 
 Status Lexer::unexpected(std::string_view expected) const {
   if (token_.kind == Token::Kind::bad) return error_at(token_.at, token_.value);
-  if (token_.kind == Token::Kind::end) return error_at(token_.at, fmt::format("expected {}, found the end of the text", expected));
+  if (token_.kind == Token::Kind::end)
+    return error_at(token_.at, fmt::format("expected {}, found the end of the text", expected));
   const auto shown = token_.text.substr(0, 40);
-  return error_at(token_.at, fmt::format("expected {}, found {}{}", expected, token_.kind == Token::Kind::string ? "" : "'", shown) +
+  return error_at(token_.at, fmt::format("expected {}, found {}{}", expected,
+                                         token_.kind == Token::Kind::string ? "" : "'", shown) +
                                  (token_.kind == Token::Kind::string ? "" : "'"));
 }
 

@@ -18,8 +18,8 @@ struct Token {
   bool is_word(std::string_view word) const { return kind == Kind::word && text == word; }
 };
 
-// Words are names: letters, digits and _ . / $ - with ':' inside (a:0, domain::Op). While dimensions are read, words have
-// letters, digits, _ and . only, so that expressions need no blanks. '#' begins a comment.
+// Words are names: letters, digits and _ . / $ - with ':' inside (a:0, domain::Op). While dimensions are read, words
+// have letters, digits, _ and . only, so that expressions need no blanks. '#' begins a comment.
 class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) { scan(); }

@@ -184,15 +184,18 @@ class Parser {
       do {
         TRN_ASSIGN(Target t, target(scope));
         for (const Target& other : targets)
-          if (!t.name.empty() && other.name == t.name) return lex_.error_at(t.at, fmt::format("'{}' is defined twice", t.name));
+          if (!t.name.empty() && other.name == t.name)
+            return lex_.error_at(t.at, fmt::format("'{}' is defined twice", t.name));
         targets.push_back(std::move(t));
       } while (lex_.accept(","));
     }
     TRN_TRY(lex_.expect("=", "the name of a value"));
     const Token& next = lex_.peek();
-    const bool literal = next.is("{") || next.is("...") || next.kind == Token::Kind::number || next.is_word("fill") || next.is_word("random") ||
-                         next.is_word("raw") || next.is_word("inf") || next.is_word("nan") || next.is_word("true") || next.is_word("false") ||
-                         (next.kind == Token::Kind::string && targets.size() == 1 && targets[0].type.dtype == DType::string && targets[0].type.is_tensor());
+    const bool literal = next.is("{") || next.is("...") || next.kind == Token::Kind::number || next.is_word("fill") ||
+                         next.is_word("random") || next.is_word("raw") || next.is_word("inf") || next.is_word("nan") ||
+                         next.is_word("true") || next.is_word("false") ||
+                         (next.kind == Token::Kind::string && targets.size() == 1 &&
+                          targets[0].type.dtype == DType::string && targets[0].type.is_tensor());
     if (!literal) return node(scope, depth, node_name, targets);
     if (targets.size() != 1 || targets[0].name.empty() || !node_name.empty()) return lex_.unexpected("an operator");
     TRN_ASSIGN(Tensor t, text::parse_literal(lex_, targets[0].type, targets[0].type_at));
@@ -332,8 +335,9 @@ class Parser {
       return {};
     }
     constexpr std::pair<std::string_view, AttrType> kEmpty[] = {
-        {"ints", AttrType::ints},     {"floats", AttrType::floats},           {"strings", AttrType::strings}, {"tensors", AttrType::tensors},
-        {"graphs", AttrType::graphs}, {"sparses", AttrType::sparse_tensors}, {"types", AttrType::type_protos}};
+        {"ints", AttrType::ints},        {"floats", AttrType::floats}, {"strings", AttrType::strings},
+        {"tensors", AttrType::tensors},  {"graphs", AttrType::graphs}, {"sparses", AttrType::sparse_tensors},
+        {"types", AttrType::type_protos}};
     for (const auto& [word, type] : kEmpty)
       if (lex_.peek().is_word(word)) {
         lex_.take();
@@ -400,20 +404,37 @@ class Parser {
     lex_.take();
     if (lex_.accept("]")) {
       switch (expected) {
-        case AttrType::floats: out = Attr::Floats{}; return {};
-        case AttrType::ints: out = Attr::Ints{}; return {};
-        case AttrType::strings: out = Attr::Strings{}; return {};
-        case AttrType::tensors: out = std::vector<Tensor>{}; return {};
-        case AttrType::graphs: out = std::vector<std::shared_ptr<Graph>>{}; return {};
-        case AttrType::sparse_tensors: out = std::vector<trunnion::Value>{}; return {};
-        case AttrType::type_protos: out = std::vector<Type>{}; return {};
-        default: return lex_.error_at(at, "an empty list needs its kind before it: ints[], floats[], strings[], tensors[], graphs[]");
+        case AttrType::floats:
+          out = Attr::Floats{};
+          return {};
+        case AttrType::ints:
+          out = Attr::Ints{};
+          return {};
+        case AttrType::strings:
+          out = Attr::Strings{};
+          return {};
+        case AttrType::tensors:
+          out = std::vector<Tensor>{};
+          return {};
+        case AttrType::graphs:
+          out = std::vector<std::shared_ptr<Graph>>{};
+          return {};
+        case AttrType::sparse_tensors:
+          out = std::vector<trunnion::Value>{};
+          return {};
+        case AttrType::type_protos:
+          out = std::vector<Type>{};
+          return {};
+        default:
+          return lex_.error_at(
+              at, "an empty list needs its kind before it: ints[], floats[], strings[], tensors[], graphs[]");
       }
     }
     do {
       const size_t item_at = lex_.peek().at;
       TRN_ASSIGN(Attr::Data value, item(scope, depth, expected == AttrType::floats));
-      if (const auto* f = std::get_if<float>(&value); f && std::holds_alternative<Attr::Ints>(out)) {  // [1, 2.5] is a list of floats
+      if (const auto* f = std::get_if<float>(&value);
+          f && std::holds_alternative<Attr::Ints>(out)) {  // [1, 2.5] is a list of floats
         const auto ints = std::get<Attr::Ints>(out);
         out = Attr::Floats(ints.begin(), ints.end());
       } else if (const auto* i = std::get_if<int64_t>(&value); i && std::holds_alternative<Attr::Floats>(out)) {

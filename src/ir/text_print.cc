@@ -94,7 +94,8 @@ class Printer {
     if (n.opset() != opsets_[n.domain()]) out_ += fmt::format("@{}", n.opset());
     attributes(n, indent);
     out_ += "(";
-    for (size_t i = 0; i < n.inputs().size(); ++i) out_ += (i ? ", " : "") + (n.inputs()[i] ? name_text(n.inputs()[i]->name()) : "_");
+    for (size_t i = 0; i < n.inputs().size(); ++i)
+      out_ += (i ? ", " : "") + (n.inputs()[i] ? name_text(n.inputs()[i]->name()) : "_");
     out_ += ")";
     if (options_.origins && !(n.origins.size() == 1 && n.origins[0] == n.name())) {
       out_ += "  # of";
@@ -106,7 +107,8 @@ class Printer {
     std::string plain = n.domain().empty() ? n.op_type() : n.domain() + "::" + n.op_type();
     if (!n.overload().empty()) plain += ":" + n.overload();
     const auto has_colon = [](const std::string& s) { return s.find(':') != std::string::npos; };
-    if (text::is_plain_name(plain) && !has_colon(n.domain()) && !has_colon(n.op_type()) && !has_colon(n.overload())) return plain;
+    if (text::is_plain_name(plain) && !has_colon(n.domain()) && !has_colon(n.op_type()) && !has_colon(n.overload()))
+      return plain;
     return quoted(n.domain()) + "::" + quoted(n.op_type()) + (n.overload().empty() ? "" : ":" + quoted(n.overload()));
   }
 
@@ -158,25 +160,57 @@ class Printer {
       return;
     }
     switch (a.type()) {
-      case AttrType::undefined: out_ += "none"; break;
-      case AttrType::f: out_ += text::float_text(*a.get<float>()); break;
-      case AttrType::i: out_ += std::to_string(*a.get<int64_t>()); break;
-      case AttrType::s: out_ += quoted(*a.get<std::string>()); break;
-      case AttrType::t: put_tensor(*a.get<Tensor>()); break;
-      case AttrType::g: put_graph(*a.get<std::shared_ptr<Graph>>()); break;
-      case AttrType::floats: list(*a.get<Attr::Floats>(), "floats", [&](float f) { out_ += text::float_text(f); }); break;
-      case AttrType::ints: list(*a.get<Attr::Ints>(), "ints", [&](int64_t i) { out_ += std::to_string(i); }); break;
-      case AttrType::strings: list(*a.get<Attr::Strings>(), "strings", [&](const std::string& s) { out_ += quoted(s); }); break;
-      case AttrType::tensors: list(*a.get<std::vector<Tensor>>(), "tensors", put_tensor); break;
-      case AttrType::graphs: list(*a.get<std::vector<std::shared_ptr<Graph>>>(), "graphs", put_graph); break;
-      case AttrType::sparse_tensor: put_sparse(*a.get<trunnion::Value>()); break;
-      case AttrType::sparse_tensors: list(*a.get<std::vector<trunnion::Value>>(), "sparses", put_sparse); break;
-      case AttrType::tp: put_type(*a.get<Type>()); break;
-      case AttrType::type_protos: list(*a.get<std::vector<Type>>(), "types", put_type); break;
+      case AttrType::undefined:
+        out_ += "none";
+        break;
+      case AttrType::f:
+        out_ += text::float_text(*a.get<float>());
+        break;
+      case AttrType::i:
+        out_ += std::to_string(*a.get<int64_t>());
+        break;
+      case AttrType::s:
+        out_ += quoted(*a.get<std::string>());
+        break;
+      case AttrType::t:
+        put_tensor(*a.get<Tensor>());
+        break;
+      case AttrType::g:
+        put_graph(*a.get<std::shared_ptr<Graph>>());
+        break;
+      case AttrType::floats:
+        list(*a.get<Attr::Floats>(), "floats", [&](float f) { out_ += text::float_text(f); });
+        break;
+      case AttrType::ints:
+        list(*a.get<Attr::Ints>(), "ints", [&](int64_t i) { out_ += std::to_string(i); });
+        break;
+      case AttrType::strings:
+        list(*a.get<Attr::Strings>(), "strings", [&](const std::string& s) { out_ += quoted(s); });
+        break;
+      case AttrType::tensors:
+        list(*a.get<std::vector<Tensor>>(), "tensors", put_tensor);
+        break;
+      case AttrType::graphs:
+        list(*a.get<std::vector<std::shared_ptr<Graph>>>(), "graphs", put_graph);
+        break;
+      case AttrType::sparse_tensor:
+        put_sparse(*a.get<trunnion::Value>());
+        break;
+      case AttrType::sparse_tensors:
+        list(*a.get<std::vector<trunnion::Value>>(), "sparses", put_sparse);
+        break;
+      case AttrType::tp:
+        put_type(*a.get<Type>());
+        break;
+      case AttrType::type_protos:
+        list(*a.get<std::vector<Type>>(), "types", put_type);
+        break;
     }
   }
 
-  static Type constant_type(const Tensor& t) { return Type::tensor(t.dtype(), SymShape(t.shape().begin(), t.shape().end())); }
+  static Type constant_type(const Tensor& t) {
+    return Type::tensor(t.dtype(), SymShape(t.shape().begin(), t.shape().end()));
+  }
   std::string tensor(const Tensor& t) const { return text::literal_text(t, options_.max_elements); }
 
   const PrintOptions& options_;

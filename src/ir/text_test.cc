@@ -51,7 +51,8 @@ main(float[N,4] x, int64[] k = 3) => (float[N,4] y, int64[] k) {
 }
 
 TEST(Text, NamesThatNeedQuotesAreQuoted) {
-  const auto g = parse(R"(g(float[2] "1", float[2] "float", float[2] "a b", float[2] "_", float[2] /m/x.0) => ("y\x01") {
+  const auto g =
+      parse(R"(g(float[2] "1", float[2] "float", float[2] "a b", float[2] "_", float[2] /m/x.0) => ("y\x01") {
     t = Add("1", "float")
     u = Add("a b", "_")
     v = Add(t, u)
@@ -72,7 +73,8 @@ TEST(Text, DefaultsToTheNewestOpset) {
 }
 
 TEST(Text, Types) {
-  const std::string_view text = R"(g(float a, float[] b, float[?,N,2*N + 1,"odd name"] c, seq(float[N]) d, map(int64,string) e, optional(seq(int64)) f, h, sparse_tensor(double[3,4]) i, seq(?) j) => (float a) {
+  const std::string_view text =
+      R"(g(float a, float[] b, float[?,N,2*N + 1,"odd name"] c, seq(float[N]) d, map(int64,string) e, optional(seq(int64)) f, h, sparse_tensor(double[3,4]) i, seq(?) j) => (float a) {
 }
 )";
   EXPECT_EQ(stable(text), text);
@@ -139,7 +141,9 @@ TEST(Text, ElementsOfAllKinds) {
 }
 
 TEST(Text, HalvesRound) {
-  const auto g = parse("g() => () { float16[4] a = {1.0009765, 65519, 65520, 1.00048828125}\n bfloat16[2] b = {1.00390625, 1.01171875} }");
+  const auto g = parse(
+      "g() => () { float16[4] a = {1.0009765, 65519, 65520, 1.00048828125}\n bfloat16[2] b = {1.00390625, 1.01171875} "
+      "}");
   ASSERT_TRUE(g);
   const auto* a = g->find("a")->constant().data<uint16_t>();
   EXPECT_EQ(a[0], 0x3c01);
@@ -152,7 +156,9 @@ TEST(Text, HalvesRound) {
 }
 
 TEST(Text, SeededElements) {
-  const auto g = parse("g() => () { float[2,3] a = random(7)\n float[6] b = random(7, 10, 11)\n int64[50] c = random(1)\n float[2,2] d = {{1, 2}, {3, 4}} }");
+  const auto g = parse(
+      "g() => () { float[2,3] a = random(7)\n float[6] b = random(7, 10, 11)\n int64[50] c = random(1)\n float[2,2] d "
+      "= {{1, 2}, {3, 4}} }");
   ASSERT_TRUE(g);
   const auto* a = g->find("a")->constant().data<float>();
   const auto* b = g->find("b")->constant().data<float>();
@@ -175,7 +181,8 @@ TEST(Text, LongConstantsAreCutUnlessAskedFor) {
   EXPECT_EQ(parse("g() => () { float[40] a = ... }")->find("a")->constant().data<float>()[39], 0.f);
   const auto again = parse(print(*g, {.max_elements = 100}));
   ASSERT_TRUE(again);
-  for (int i = 0; i < 40; ++i) EXPECT_EQ(g->find("a")->constant().data<float>()[i], again->find("a")->constant().data<float>()[i]);
+  for (int i = 0; i < 40; ++i)
+    EXPECT_EQ(g->find("a")->constant().data<float>()[i], again->find("a")->constant().data<float>()[i]);
 }
 
 TEST(Text, Attributes) {
@@ -198,7 +205,9 @@ g(x) => (y) {
 }
 
 TEST(Text, TheSchemaSaysWhichNumbersAreFloats) {
-  const auto g = parse("<opset: ai.onnx 13> g(x) => (y) { t = LeakyRelu<alpha=2>(x)\n y = Upsample@9<mode=\"nearest\">(t, t)\n z = RandomUniform<shape=[]>() }");
+  const auto g = parse(
+      "<opset: ai.onnx 13> g(x) => (y) { t = LeakyRelu<alpha=2>(x)\n y = Upsample@9<mode=\"nearest\">(t, t)\n z = "
+      "RandomUniform<shape=[]>() }");
   ASSERT_TRUE(g);
   EXPECT_EQ(g->first()->attr("alpha", 0.f), 2.f);
   EXPECT_EQ(g->last()->find_attr("shape")->type(), AttrType::ints);
@@ -241,12 +250,16 @@ TEST(Text, InnerTypesAndOrigins) {
   ASSERT_TRUE(g);
   g->last()->origins = {"p", "q"};
   const std::string text = print(*g, {.inner_types = true, .origins = true});
-  EXPECT_EQ(text, "<opset: \"\" 17>\ng(float[N] x) => (y) {\n  [a] float[N] t = Neg(x)\n  y = Relu(t)  # of \"p\" \"q\"\n}\n");
+  EXPECT_EQ(
+      text,
+      "<opset: \"\" 17>\ng(float[N] x) => (y) {\n  [a] float[N] t = Neg(x)\n  y = Relu(t)  # of \"p\" \"q\"\n}\n");
   stable(text, {.inner_types = true});
 }
 
 TEST(Text, CommentsAndOddOperators) {
-  EXPECT_NE(stable("# a comment\ng(x) => (y) { # another\n y = \"my domain\"::\"An Op\":\"v 2\"(x) }").find("\"my domain\"::\"An Op\":\"v 2\""), std::string::npos);
+  EXPECT_NE(stable("# a comment\ng(x) => (y) { # another\n y = \"my domain\"::\"An Op\":\"v 2\"(x) }")
+                .find("\"my domain\"::\"An Op\":\"v 2\""),
+            std::string::npos);
   EXPECT_NE(stable("g(x) => () { () = Sink(x) }").find("() = Sink(x)"), std::string::npos);
   EXPECT_NE(stable("g(float[N] x = float[2] {1, 2}) => (x) {}").find("x = float[2] {1, 2}"), std::string::npos);
 }
@@ -255,20 +268,27 @@ TEST(Text, ErrorsNameLineAndColumn) {
   EXPECT_EQ(failure("g(x) => (y) {\n  y = Relu(z)\n}"), "line 2, column 12: 'z' is not defined");
   EXPECT_EQ(failure("g(x) => (y) { x = Relu(x) }"), "line 1, column 15: 'x' is defined twice");
   EXPECT_EQ(failure("g(x) => (y) {\n}"), "line 1, column 10: the output 'y' is not defined in the graph");
-  EXPECT_EQ(failure("g(x) => (y) { y = Relu(x)"), "line 1, column 26: expected the name of a value, found the end of the text");
+  EXPECT_EQ(failure("g(x) => (y) { y = Relu(x)"),
+            "line 1, column 26: expected the name of a value, found the end of the text");
   EXPECT_EQ(failure("g(x) = (y)"), "line 1, column 6: expected '=>' after the inputs, found '='");
   EXPECT_EQ(failure("g(float[2 x) => (x) {}"), "line 1, column 11: expected ',' or ']' after the dimension, found 'x'");
   EXPECT_EQ(failure("g() => () { float[2] w = {1, 2, 3} }"), "line 1, column 33: the tensor has only 2 elements");
   EXPECT_EQ(failure("g() => () { float[2] w = {1} }"), "line 1, column 26: the tensor has 2 elements, 1 are given");
-  EXPECT_EQ(failure("g() => () { int8[1] w = {200} }"), "line 1, column 26: expected an element of type int8, found '200'");
+  EXPECT_EQ(failure("g() => () { int8[1] w = {200} }"),
+            "line 1, column 26: expected an element of type int8, found '200'");
   EXPECT_EQ(failure("g() => () { int64[N] w = {200} }"), "line 1, column 13: a constant cannot have the dimension N");
-  EXPECT_EQ(failure("g() => () { float w = 1 }"), "line 1, column 13: a constant needs an element type and all dimensions, for example float[2,3] or float[]");
-  EXPECT_EQ(failure("g() => () { float[99999999999,99999999999] w = fill(1) }"), "line 1, column 13: the constant is too large");
+  EXPECT_EQ(
+      failure("g() => () { float w = 1 }"),
+      "line 1, column 13: a constant needs an element type and all dimensions, for example float[2,3] or float[]");
+  EXPECT_EQ(failure("g() => () { float[99999999999,99999999999] w = fill(1) }"),
+            "line 1, column 13: the constant is too large");
   EXPECT_EQ(failure("g(x) => (y) { y = Op<a=1, a=2>(x) }"), "line 1, column 27: attribute 'a' is given twice");
   EXPECT_EQ(failure("g(x) => (y) { y = Op<a=[]>(x) }").substr(0, 33), "line 1, column 24: an empty list ");
-  EXPECT_EQ(failure("g(x) => (y) { y = Op<a=[1, \"b\"]>(x) }"), "line 1, column 28: the elements of a list must be of one kind");
+  EXPECT_EQ(failure("g(x) => (y) { y = Op<a=[1, \"b\"]>(x) }"),
+            "line 1, column 28: the elements of a list must be of one kind");
   EXPECT_EQ(failure("g(x) => (y) { y = Op<a=\"no end>(x) }"), "line 1, column 24: the string does not end");
-  EXPECT_EQ(failure("g(x) => (y) { y = Op<b=in[q]() => () {}>(x) }"), "line 1, column 27: there is no outer value 'q' to capture");
+  EXPECT_EQ(failure("g(x) => (y) { y = Op<b=in[q]() => () {}>(x) }"),
+            "line 1, column 27: there is no outer value 'q' to capture");
   EXPECT_EQ(failure("<opset: \"\" 0> g() => () {}"), "line 1, column 12: 0 is no opset version");
   EXPECT_EQ(failure(""), "line 1, column 1: expected the graph's name, found the end of the text");
   EXPECT_EQ(failure("g() => () {} x"), "line 1, column 14: expected the end of the text, found 'x'");

@@ -171,13 +171,19 @@ std::string print_type(const Type& type) {
   const std::string inside = type.inner ? print_type(*type.inner) : "";
   const std::string element = inside.empty() ? "?" : inside;
   switch (type.kind) {
-    case Type::Kind::unknown: return "";
-    case Type::Kind::opaque: return "opaque";
-    case Type::Kind::sequence: return "seq(" + element + ")";
-    case Type::Kind::optional: return "optional(" + element + ")";
-    case Type::Kind::map: return fmt::format("map({},{})", dtype_name(type.dtype), element);
+    case Type::Kind::unknown:
+      return "";
+    case Type::Kind::opaque:
+      return "opaque";
+    case Type::Kind::sequence:
+      return "seq(" + element + ")";
+    case Type::Kind::optional:
+      return "optional(" + element + ")";
+    case Type::Kind::map:
+      return fmt::format("map({},{})", dtype_name(type.dtype), element);
     case Type::Kind::tensor:
-    case Type::Kind::sparse_tensor: break;
+    case Type::Kind::sparse_tensor:
+      break;
   }
   std::string out(dtype_name(type.dtype));
   if (type.shape) {

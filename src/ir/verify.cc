@@ -9,7 +9,9 @@
 namespace trunnion::ir {
 namespace {
 
-Status broken(const Node* n, std::string_view what) { return error(Code::engine_error, "graph invariant broken at {}: {}", n ? n->label() : "the graph", what); }
+Status broken(const Node* n, std::string_view what) {
+  return error(Code::engine_error, "graph invariant broken at {}: {}", n ? n->label() : "the graph", what);
+}
 
 }  // namespace
 
@@ -22,7 +24,8 @@ Status verify(const Graph& graph) {
   graph.for_each_value([&](Value* v) {
     live.insert(v);
     if (!v->producer()) known.insert(v);
-    if (v->name().empty() || !names.insert(v->name()).second) status = broken(v->producer(), "value name '" + v->name() + "' is empty or not unique");
+    if (v->name().empty() || !names.insert(v->name()).second)
+      status = broken(v->producer(), "value name '" + v->name() + "' is empty or not unique");
     if (v->graph() != &graph) status = broken(v->producer(), "value '" + v->name() + "' belongs to another graph");
   });
   TRN_TRY(status);
@@ -48,7 +51,8 @@ Status verify(const Graph& graph) {
     for (size_t k = 0; k < n->outputs().size(); ++k) {
       const Value* v = n->outputs()[k];
       if (!v) continue;
-      if (!live.contains(v) || v->producer() != n || v->producer_index() != static_cast<int>(k)) return broken(n, "output and producer do not agree");
+      if (!live.contains(v) || v->producer() != n || v->producer_index() != static_cast<int>(k))
+        return broken(n, "output and producer do not agree");
       known.insert(v);
     }
   }
@@ -62,9 +66,12 @@ Status verify(const Graph& graph) {
     auto want = uses[v];
     std::sort(have.begin(), have.end());
     std::sort(want.begin(), want.end());
-    if (!std::equal(have.begin(), have.end(), want.begin(), want.end())) return broken(v->producer(), "the uses of '" + v->name() + "' are wrong");
-    if (v->output_uses() != outputs[v]) return broken(v->producer(), "the output uses of '" + v->name() + "' are wrong");
-    if (v->producer() && !known.contains(v)) return broken(v->producer(), "value '" + v->name() + "' has a producer that is not in the graph");
+    if (!std::equal(have.begin(), have.end(), want.begin(), want.end()))
+      return broken(v->producer(), "the uses of '" + v->name() + "' are wrong");
+    if (v->output_uses() != outputs[v])
+      return broken(v->producer(), "the output uses of '" + v->name() + "' are wrong");
+    if (v->producer() && !known.contains(v))
+      return broken(v->producer(), "value '" + v->name() + "' has a producer that is not in the graph");
   }
   return {};
 }

@@ -39,24 +39,24 @@ inline void walk(const T* const* threshold, const Link* const* link, const T* co
   }
 }
 
-template <bool kNan, int kCount, class T, class Link>
-inline void walk_rows(const T* threshold, const Link* link, const T* x, int64_t stride, int steps, uint32_t* slot) {
-  const T* thresholds[kCount];
-  const Link* links[kCount];
-  const T* rows[kCount];
-  for (int i = 0; i < kCount; ++i) thresholds[i] = threshold, links[i] = link, rows[i] = x + i * stride;
-  walk<kNan, kCount>(thresholds, links, rows, steps, slot);
+// Lanes behind the last row read that one again.
+template <bool kNan, class T, class Link>
+inline void walk_rows(const T* threshold, const Link* link, const T* x, int64_t stride, int64_t count, int steps, uint32_t* slot) {
+  const T* thresholds[kLanes];
+  const Link* links[kLanes];
+  const T* rows[kLanes];
+  for (int64_t i = 0; i < kLanes; ++i) thresholds[i] = threshold, links[i] = link, rows[i] = x + (i < count ? i : count - 1) * stride;
+  if (count >= kLanes) return walk<kNan, kLanes>(thresholds, links, rows, steps, slot);
+  uint32_t all[kLanes];
+  walk<kNan, kLanes>(thresholds, links, rows, steps, all);
+  for (int64_t i = 0; i < count; ++i) slot[i] = all[i];
 }
 
 template <class T, class Link>
 void rows(const T* threshold, const Link* link, const T* x, int64_t stride, int64_t count, int steps, bool has_nan, uint32_t* slot) {
-  int64_t r = 0;
-  for (; r + kLanes <= count; r += kLanes)
-    has_nan ? walk_rows<true, kLanes>(threshold, link, x + r * stride, stride, steps, slot + r)
-            : walk_rows<false, kLanes>(threshold, link, x + r * stride, stride, steps, slot + r);
-  for (; r < count; ++r)
-    has_nan ? walk_rows<true, 1>(threshold, link, x + r * stride, stride, steps, slot + r)
-            : walk_rows<false, 1>(threshold, link, x + r * stride, stride, steps, slot + r);
+  for (int64_t r = 0; r < count; r += kLanes)
+    has_nan ? walk_rows<true>(threshold, link, x + r * stride, stride, count - r, steps, slot + r)
+            : walk_rows<false>(threshold, link, x + r * stride, stride, count - r, steps, slot + r);
 }
 
 template <int kCount, class T, class Link>
@@ -87,6 +87,8 @@ template <class T, class Link>
 constexpr TreeWalk<T, Link> kPlain = {&rows<T, Link>, &trees<T, Link>};
 
 }  // namespace
+
+const TreeWalk<float, uint32_t>& tree_walk_plain() { return kPlain<float, uint32_t>; }
 
 template <>
 const TreeWalk<float, uint32_t>& tree_walk() {

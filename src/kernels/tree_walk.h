@@ -3,7 +3,8 @@
 // A tree is a run of nodes in two parallel arrays, the root first. A node compares x[feature] with its threshold: larger
 // goes to its second child, everything else to its first; both children stand side by side. A NaN in x goes to the second
 // child where the node's flag says so. A leaf has a NaN as threshold and itself as first child: a walk that took too many
-// steps stays there. Such a node with another first child is a jump.
+// steps stays there. Such a node with another first child is a jump. Nodes stand breadth first; both arrays must be readable
+// for kTreePadding entries behind the last tree.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +21,8 @@ constexpr Link tree_link(uint64_t feature, bool nan_second, uint64_t child) {
   constexpr int kBits = kTreeFeatureBits<Link>;
   return static_cast<Link>(feature | static_cast<uint64_t>(nan_second) << kBits | child << (kBits + 1));
 }
+
+inline constexpr int kTreePadding = 32;
 
 template <class T, class Link>
 struct TreeWalk {

@@ -39,12 +39,25 @@ struct Forest {
       for (int c = 0; c < 2; ++c) depth.push_back(depth[k] + 1), child.push_back(next + static_cast<uint32_t>(c)), inner.push_back(false);
       deepest = std::max(deepest, depth.back());
     }
+    // Breadth first.
+    std::vector<uint32_t> order{0};
+    std::vector<uint32_t> first_child;
+    for (size_t i = 0; i < order.size(); ++i) {
+      const uint32_t k = order[i];
+      first_child.push_back(inner[k] ? static_cast<uint32_t>(order.size()) : static_cast<uint32_t>(i));
+      if (inner[k]) order.push_back(child[k]), order.push_back(child[k] + 1);
+    }
     std::normal_distribution<T> normal;
-    for (size_t k = 0; k < depth.size(); ++k) {
-      threshold.push_back(inner[k] ? normal(random) : std::numeric_limits<T>::quiet_NaN());
-      link.push_back(tree_link<Link>(inner[k] ? random() % static_cast<unsigned>(features) : 0, inner[k] && random() % 2, child[k]));
+    for (size_t i = 0; i < order.size(); ++i) {
+      const bool splits = inner[order[i]];
+      threshold.push_back(splits ? normal(random) : std::numeric_limits<T>::quiet_NaN());
+      link.push_back(tree_link<Link>(splits ? random() % static_cast<unsigned>(features) : 0, splits && random() % 2, first_child[i]));
     }
     steps.push_back(deepest);
+  }
+  void pad() {
+    threshold.resize(threshold.size() + kTreePadding);
+    link.resize(link.size() + kTreePadding);
   }
 
   uint32_t walk(size_t tree, const T* x) const {
@@ -65,6 +78,7 @@ void check() {
   const int features = 9;
   Forest<T, Link> f;
   for (int t = 0; t < 70; ++t) f.add_tree(1 + t % 37, features, random);
+  f.pad();
   std::normal_distribution<T> normal;
   for (const bool nan : {false, true}) {
     for (const int64_t rows : {1, 7, 8, 15, 16, 17, 40, 64, 100}) {

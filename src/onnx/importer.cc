@@ -127,7 +127,7 @@ class Importer {
     // initializer had to be listed as input and is a constant.
     for (const auto& in : view.inputs) {
       const auto it = inits.find(in.name);
-      if (it != inits.end() && view_.ir_version < 4) continue;
+      if (top && it != inits.end() && view_.ir_version < 4) continue;
       ir::Fact fact;
       auto type = import_type(in.type, options_);
       if (!type.ok()) return type.status().with_context(fmt::format("input '{}'", in.name));

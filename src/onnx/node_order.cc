@@ -5,20 +5,39 @@
 #include <queue>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/error.h"
 
 namespace trunnion::onnx {
 namespace {
 
-// Calls fn for every name that the node reads, those read inside its bodies included. Depth is bounded by the reader.
-void for_each_read(const NodeView& node, const std::function<void(std::string_view)>& fn) {
-  for (auto name : node.inputs)
+using Names = std::unordered_set<std::string_view>;
+
+// Calls fn for every outer name that the node reads, those read inside its bodies included: a name that a body defines
+// itself (input, initializer, node output) is its own. Depth is bounded by the reader.
+void for_each_read(const NodeView& node, const std::vector<const Names*>& own, const std::function<void(std::string_view)>& fn) {
+  const auto read = [&](std::string_view name) {
+    for (const Names* names : own)
+      if (names->contains(name)) return;
     if (!name.empty()) fn(name);
+  };
+  for (auto name : node.inputs) read(name);
   for (const auto& a : node.attributes)
     for (const auto& g : a.graphs) {
-      for (const auto& n : g.nodes) for_each_read(n, fn);
-      for (const auto& o : g.outputs) fn(o.name);
+      Names names;
+      for (const auto& v : g.inputs) names.insert(v.name);
+      for (const auto& t : g.initializers) names.insert(t.name);
+      for (const auto& t : g.sparse_initializers) names.insert(t.values.name);
+      for (const auto& n : g.nodes)
+        for (auto name : n.outputs) names.insert(name);
+      auto inner = own;
+      inner.push_back(&names);
+      for (const auto& n : g.nodes) for_each_read(n, inner, fn);
+      for (const auto& o : g.outputs) {
+        bool local = names.contains(o.name);
+        if (!local) read(o.name);
+      }
     }
 }
 
@@ -36,7 +55,7 @@ Result<std::vector<int>> node_order(const std::vector<NodeView>& nodes) {
   std::vector<int> waiting(nodes.size(), 0);
   bool sorted = true;
   for (size_t i = 0; i < nodes.size(); ++i)
-    for_each_read(nodes[i], [&](std::string_view name) {
+    for_each_read(nodes[i], {}, [&](std::string_view name) {
       const auto it = producer.find(name);
       if (it == producer.end()) return;
       sorted = sorted && it->second < static_cast<int>(i);

@@ -34,7 +34,8 @@ const std::unordered_map<std::string, const OpDef*>& index() {
 Status apply_schema(const ir::Node& node, std::span<ir::Fact> outputs) {
   if (!node.schema) return {};
   std::vector<const Type*> types;
-  for (const ir::Value* v : node.inputs()) types.push_back(v && v->fact.type.kind != Type::Kind::unknown ? &v->fact.type : nullptr);
+  for (const ir::Value* v : node.inputs())
+    types.push_back(v && v->fact.type.kind != Type::Kind::unknown ? &v->fact.type : nullptr);
   TRN_ASSIGN(auto solved, node.schema->solve_types(types, outputs.size()));
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i].type = solved[i];
   return {};
@@ -42,7 +43,8 @@ Status apply_schema(const ir::Node& node, std::span<ir::Fact> outputs) {
 
 Status infer_in_graph(ir::Node& node) {
   std::vector<ir::Facts::Input> inputs;
-  for (const ir::Value* v : node.inputs()) inputs.push_back({v ? &v->fact : nullptr, v && v->is_constant() ? &v->constant() : nullptr});
+  for (const ir::Value* v : node.inputs())
+    inputs.push_back({v ? &v->fact : nullptr, v && v->is_constant() ? &v->constant() : nullptr});
   std::vector<ir::Fact> outputs(node.outputs().size());
   TRN_TRY(apply_schema(node, outputs));
   for (ir::Graph* body : node.bodies())
@@ -64,7 +66,8 @@ Status infer_in_graph(ir::Node& node) {
 // Runs a kernel with heap memory on the calling thread.
 class EvaluateHost final : public KernelHost {
  public:
-  EvaluateHost(std::span<const Value* const> inputs, size_t outputs) : inputs_(inputs), outputs(outputs), views(outputs) {}
+  EvaluateHost(std::span<const Value* const> inputs, size_t outputs)
+      : inputs_(inputs), outputs(outputs), views(outputs) {}
   void parallel_for(int64_t count, int64_t, FunctionRef<void(int64_t, int64_t)> fn) override { fn(0, count); }
   int threads() const override { return 1; }
   Result<TensorView*> allocate_output(int i, DType dtype, std::span<const int64_t> dims) override {
@@ -113,31 +116,29 @@ Result<ir::Fact> merge_facts(const ir::Fact& declared, const ir::Fact& inferred)
   if (declared.type.kind == Type::Kind::unknown) return inferred;
   if (inferred.type.kind == Type::Kind::unknown) return declared;
   if (!same_kind(declared.type, inferred.type))
-    return error(Code::invalid_graph, "Type Error: the model declares type ({}), but the operator gives type ({})", declared.type.text(),
-                 inferred.type.text());
+    return error(Code::invalid_graph, "Type Error: the model declares type ({}), but the operator gives type ({})",
+                 declared.type.text(), inferred.type.text());
   ir::Fact out = inferred;
   if (out.type.dtype == DType::undefined) out.type.dtype = declared.type.dtype;
   if (!out.type.inner) out.type.inner = declared.type.inner;
   if (out.type.denotation.empty()) out.type.denotation = declared.type.denotation;
-  if (!declared.has_rank()) return out;
-  if (!out.has_rank()) {
-    out.type.shape = declared.type.shape;
-  } else if (out.rank() == declared.rank()) {
-    // Shapes written into files go stale: the inferred dimension wins, the declared one fills gaps and names symbols.
-    for (int i = 0; i < out.rank(); ++i)
-      if (out.dim(i).is_unknown()) (*out.type.shape)[i] = declared.dim(i);
-  }
+  // Shapes written into files go stale, and passes take facts for proofs: a declared shape counts for callers only
+  // (Session::list_ports).
   return out;
 }
 
 Status can_run(const ir::Node& node) {
   const auto missing = [&](std::string_view why) {
-    return not_implemented("Could not find an implementation for {}({}) node with name '{}': {}", node.op_type(), node.since(), node.name(), why);
+    return not_implemented("Could not find an implementation for {}({}) node with name '{}': {}", node.op_type(),
+                           node.since(), node.name(), why);
   };
-  if (!node.def) return missing(fmt::format("operator {} of domain '{}' has no kernel", node.op_type(), schema::domain_text(node.domain())));
+  if (!node.def)
+    return missing(
+        fmt::format("operator {} of domain '{}' has no kernel", node.op_type(), schema::domain_text(node.domain())));
   if (!node.def->kernel.make) return missing("the operator has no kernel of its own");
   if (node.since() > node.def->flags.reviewed && node.schema)
-    return missing(fmt::format("this version of the operator is newer than {}, the newest that the engine implements", node.def->flags.reviewed));
+    return missing(fmt::format("this version of the operator is newer than {}, the newest that the engine implements",
+                               node.def->flags.reviewed));
   const int t = node.def->kernel.typed_by;
   if (t >= 0 && t < static_cast<int>(node.inputs().size()) && node.input(t)) {
     const Type& type = node.input(t)->fact.type;

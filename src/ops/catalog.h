@@ -18,8 +18,8 @@ Status resolve(ir::Graph& graph);
 // The same for one node, bodies not included.
 Status resolve(ir::Node& node);
 
-// Infers types, shapes and contents through the graph and its bodies, in order. Facts that the model declares are merged:
-// a declared type or shape that contradicts the inferred one is an error that names the value.
+// Infers types, shapes and contents through the graph and its bodies, in order. Facts that the model declares are
+// merged: a declared type or shape that contradicts the inferred one is an error that names the value.
 Status infer(ir::Graph& graph);
 
 // One node: `facts` has room for all outputs. Errors carry the node's label.

@@ -130,7 +130,9 @@ class HalfAdapter final : public Kernel {
 
 bool is_half(DType t) { return t == DType::f16 || t == DType::bf16; }
 
-std::unique_ptr<Kernel> adapt_half(std::unique_ptr<Kernel> inner) { return std::make_unique<HalfAdapter>(std::move(inner)); }
+std::unique_ptr<Kernel> adapt_half(std::unique_ptr<Kernel> inner) {
+  return std::make_unique<HalfAdapter>(std::move(inner));
+}
 
 Result<Tensor> to_f32(const Tensor& t) {
   TRN_ASSIGN(Tensor out, Tensor::allocate(DType::f32, t.shape()));

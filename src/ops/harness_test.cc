@@ -14,7 +14,8 @@ Result<ir::Node*> build(ir::Graph& g, const OpRun& op, const std::vector<ir::Fac
                               : op.inputs[i].is_tensor() && !op.inputs[i].tensor().valid();
     if (absent) {
       inputs.push_back(nullptr);
-    } else if (given && op.inputs[i].is_tensor() && op.inputs[i].tensor().valid() && i < op.constant.size() && op.constant[i]) {
+    } else if (given && op.inputs[i].is_tensor() && op.inputs[i].tensor().valid() && i < op.constant.size() &&
+               op.constant[i]) {
       inputs.push_back(g.add_constant("c", op.inputs[i].tensor()));
     } else {
       ir::Fact fact;
@@ -53,7 +54,7 @@ Result<std::vector<Value>> run(const OpRun& op) {
 
 Result<std::vector<ir::Fact>> infer(const OpRun& op, const std::vector<ir::Fact>& facts) {
   ir::Graph g;
-  TRN_ASSIGN(ir::Node* node, build(g, op, &facts));
+  TRN_ASSIGN(ir::Node * node, build(g, op, &facts));
   if (!node->def) return not_implemented("{} is not in this build", op.op);
   TRN_TRY(ops::infer(g));
   std::vector<ir::Fact> out;

@@ -1,4 +1,4 @@
-// One operator = one file: OpDef rows, an infer function and (usually) a CPU kernel. docs/adding_an_operator.md shows how.
+// One operator = one file: OpDef rows, an infer function and (usually) a CPU kernel. How: docs/adding_an_operator.md.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -38,7 +38,7 @@ class PrepareContext {
   size_t scratch_bytes() const { return scratch_; }
 
  private:
-  std::span<const TensorView* const> in_, out_;
+  std::span<const TensorView*const> in_, out_;
   int threads_;
   size_t scratch_ = 0;
 };
@@ -105,7 +105,7 @@ class Kernel {
   // Nothing that depends on elements of a non-constant input may be worked out here.
   virtual Result<std::unique_ptr<KernelState>> prepare(PrepareContext&) const { return std::unique_ptr<KernelState>(); }
   virtual Status run(KernelContext& ctx) const = 0;
-  // False for an input whose elements prepare and run never look at, because make packed them: its bytes are given back.
+  // False for an input whose elements prepare and run never look at, because make packed them: its bytes go.
   virtual bool reads_input(int) const { return true; }
 };
 
@@ -113,9 +113,9 @@ using InferFn = Status (*)(const ir::Node&, ir::Facts&);
 using MakeFn = Result<std::unique_ptr<Kernel>> (*)(const ir::Node&);
 
 struct CpuKernel {
-  DTypes types;              // accepted element types of input `typed_by`
-  MakeFn make = nullptr;     // may refuse with Code::not_implemented, naming what it can't do
-  int typed_by = 0;          // -1: no type check
+  DTypes types;           // accepted element types of input `typed_by`
+  MakeFn make = nullptr;  // may refuse with Code::not_implemented, naming what it can't do
+  int typed_by = 0;       // -1: no type check
 };
 
 // For kernel classes with `static Result<std::unique_ptr<Kernel>> make(const ir::Node&)`.
@@ -124,17 +124,19 @@ constexpr CpuKernel cpu(DTypes types, int typed_by = 0) {
   return {types, &K::make, typed_by};
 }
 
+// The output may lie on that input, when both have the same number of bytes and neither a later step nor another input
+// of the node reads them.
 struct InPlace {
-  int8_t out = -1, in = -1;  // the output may overwrite that input when both have the same bytes and nobody else reads it
+  int8_t out = -1, in = -1;
 };
 
 struct OpFlags {
-  int reviewed = 0;         // newest since_version of the schema that this file implements (required)
+  int reviewed = 0;  // newest since_version of the schema that this file implements (required)
   InPlace in_place[2] = {};
-  bool in_place_any = false;  // element-wise: output 0 may overwrite any input with the same bytes
-  int view = -1;            // output 0 has the bytes of that input under another shape: no kernel runs, no copy is made
-  bool dynamic = false;     // output shapes depend on elements: the kernel calls allocate_output / set_output
-  bool random = false;      // never folded, never merged with an equal node
+  bool in_place_any = false;  // element-wise: output 0 may lie on any input, also one that the node reads twice
+  int view = -1;         // output 0 has the bytes of that input under another shape: no kernel runs, no copy is made
+  bool dynamic = false;  // output shapes depend on elements: the kernel calls allocate_output / set_output
+  bool random = false;   // never folded, never merged with an equal node
   bool control_flow = false;  // has bodies: lowered by the planner, no kernel
 };
 
@@ -143,15 +145,13 @@ struct OpDef {
   InferFn infer = nullptr;
   CpuKernel kernel;
   OpFlags flags;
-  std::string_view domain = "";       // "" is ai.onnx
-  std::string_view schema_row = "";   // for domains outside ONNX: signature in the syntax of schema/README.md
+  std::string_view domain = "";      // "" is ai.onnx
+  std::string_view schema_row = "";  // for domains outside ONNX: signature in the syntax of schema/README.md
 };
 
 // Ends an operator file: makes the rows visible to the list that the build writes from the file names.
-#define TRUNNION_OPS(stem, rows)                      \
-  extern const std::span<const OpDef> stem##_ops;     \
-  constinit const std::span<const OpDef> stem##_ops { \
-    rows                                              \
-  }
+#define TRUNNION_OPS(stem, rows)                  \
+  extern const std::span<const OpDef> stem##_ops; \
+  constinit const std::span<const OpDef> stem##_ops { rows }
 
 }  // namespace trunnion::ops

@@ -116,37 +116,63 @@ class RandomGraph {
     const char* binary = kBinary[random_() % std::size(kBinary)];
     switch (random_() % (dynamic_ ? 24 : 20)) {
       case 0:
-      case 1: make(kWide, unary, {pick(kWide)}); break;
-      case 2: make(kWide, "Softmax", {pick(kWide)}, {attr("axis", -1)}); break;
+      case 1:
+        make(kWide, unary, {pick(kWide)});
+        break;
+      case 2:
+        make(kWide, "Softmax", {pick(kWide)}, {attr("axis", -1)});
+        break;
       case 3:
-      case 4: make(kWide, binary, {pick(kWide), pick(kWide)}); break;
-      case 5: make(kWide, binary, {pick(kWide), row_}); break;
+      case 4:
+        make(kWide, binary, {pick(kWide), pick(kWide)});
+        break;
+      case 5:
+        make(kWide, binary, {pick(kWide), row_});
+        break;
       case 6: {
         ir::Value* x = pick(kWide);
         make(kWide, one_in(2) ? "Sum" : "Max", {x, pick(kWide), one_in(2) ? x : pick(kWide)});
         break;
       }
-      case 7: make(kWide, "LayerNormalization", {pick(kWide), row_, row_}); break;
-      case 8: make(kFlat, "Reshape", {pick(kWide), flat_}); break;
-      case 9: make(kFlat, unary, {pick(kFlat)}); break;
-      case 10: make(kFlat, binary, {pick(kFlat), one_in(3) ? scale_ : pick(kFlat)}); break;
-      case 11: make(kWide, "Reshape", {pick(kFlat), wide_}); break;
-      case 12: make(kCube, "Reshape", {pick(kWide), cube_}); break;
+      case 7:
+        make(kWide, "LayerNormalization", {pick(kWide), row_, row_});
+        break;
+      case 8:
+        make(kFlat, "Reshape", {pick(kWide), flat_});
+        break;
+      case 9:
+        make(kFlat, unary, {pick(kFlat)});
+        break;
+      case 10:
+        make(kFlat, binary, {pick(kFlat), one_in(3) ? scale_ : pick(kFlat)});
+        break;
+      case 11:
+        make(kWide, "Reshape", {pick(kFlat), wide_});
+        break;
+      case 12:
+        make(kCube, "Reshape", {pick(kWide), cube_});
+        break;
       case 13:
         if (ir::Value* c = pick(kCube)) make(kWide, "Flatten", {one_in(2) ? make(kCube, unary, {c}) : c});
         break;
-      case 14: make(kTall, "Transpose", {pick(kWide)}, {attr("perm", std::vector<int64_t>{1, 0})}); break;
+      case 14:
+        make(kTall, "Transpose", {pick(kWide)}, {attr("perm", std::vector<int64_t>{1, 0})});
+        break;
       case 15:
         if (ir::Value* t = pick(kTall)) make(kWide, "Transpose", {make(kTall, unary, {t})});
         break;
-      case 16: make(kDouble, "Concat", {pick(kWide), pick(kWide)}, {attr("axis", 1)}); break;
+      case 16:
+        make(kDouble, "Concat", {pick(kWide), pick(kWide)}, {attr("axis", 1)});
+        break;
       case 17:
         if (ir::Value* d = pick(kDouble)) {
           ir::Node* n = node("Split", {d}, 2, {attr("axis", 1)});
           for (ir::Value* v : n->outputs()) values_[kWide].push_back(v);
         }
         break;
-      case 18: make(kWide, "CumSum", {pick(kWide), axis()}); break;
+      case 18:
+        make(kWide, "CumSum", {pick(kWide), axis()});
+        break;
       case 19: {
         ir::Value* u = node("Unsqueeze", {pick(kWide), first_}, 1, {})->output(0);
         make(kWide, "Squeeze", {u, first_});
@@ -165,7 +191,8 @@ class RandomGraph {
         if (ir::Value* s = pick(kSome)) make(kSome, binary, {s, pick(kSome)});
         break;
       case 23:
-        if (ir::Value* s = pick(kSome)) make(kSome, "Reshape", {node("Unsqueeze", {s, first_}, 1, {})->output(0), flat_});
+        if (ir::Value* s = pick(kSome))
+          make(kSome, "Reshape", {node("Unsqueeze", {s, first_}, 1, {})->output(0), flat_});
         break;
     }
   }

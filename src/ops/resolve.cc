@@ -22,8 +22,10 @@ Result<const schema::Schema*> own_schema(const OpDef& def) {
 Status unknown_operator(const ir::Node& n) {
   const auto versions = schema::versions(n.domain(), n.op_type());
   if (!versions.empty())
-    return invalid_graph("No Op registered for {} with domain_version of {}: operator {} of domain '{}' exists from opset {}, the model imports opset {}",
-                         n.op_type(), n.opset(), n.op_type(), schema::domain_text(n.domain()), versions.front(), n.opset());
+    return invalid_graph(
+        "No Op registered for {} with domain_version of {}: operator {} of domain '{}' exists from opset {}, the model "
+        "imports opset {}",
+        n.op_type(), n.opset(), n.op_type(), schema::domain_text(n.domain()), versions.front(), n.opset());
   std::vector<std::string_view> similar;
   if (schema::newest_opset(n.domain()) > 0) {
     similar = schema::similar_operators(n.domain(), n.op_type());
@@ -31,13 +33,16 @@ Status unknown_operator(const ir::Node& n) {
   std::string hint;
   if (!similar.empty()) hint = fmt::format("; similar names: {}", fmt::join(similar, ", "));
   if (schema::newest_opset(n.domain()) > 0)
-    return invalid_graph("No Op registered for {} with domain_version of {}: domain '{}' has no such operator{}", n.op_type(), n.opset(),
-                         schema::domain_text(n.domain()), hint);
-  return error(Code::fail, "Fatal error: {}:{}(-1) is not a registered function/op: no operator of that name and domain is known, nor a function of the model",
+    return invalid_graph("No Op registered for {} with domain_version of {}: domain '{}' has no such operator{}",
+                         n.op_type(), n.opset(), schema::domain_text(n.domain()), hint);
+  return error(Code::fail,
+               "Fatal error: {}:{}(-1) is not a registered function/op: no operator of that name and domain is known, "
+               "nor a function of the model",
                n.domain(), n.op_type());
 }
 
-// Files leave inputs out that only a later version made optional (Resize-11's roi): they are understood as that version.
+// Files leave inputs out that only a later version made optional (Resize-11's roi): they are understood as that
+// version.
 bool optional_later(const ir::Node& n, size_t input) {
   const auto* newest = schema::find(n.domain(), n.op_type(), schema::newest_opset(n.domain()));
   return newest && newest->input(input) && !newest->is_input_required(input);
@@ -53,11 +58,12 @@ Status resolve_one(ir::Node& n) {
   }
   if (!n.schema) return unknown_operator(n);
   if (n.schema->deprecated)
-    return invalid_graph("operator {} is deprecated since opset {} of domain '{}'; the model imports opset {}", n.op_type(), n.schema->since,
-                         schema::domain_text(n.domain()), n.opset());
+    return invalid_graph("operator {} is deprecated since opset {} of domain '{}'; the model imports opset {}",
+                         n.op_type(), n.schema->since, schema::domain_text(n.domain()), n.opset());
   // Trailing optional inputs may be left out or given as empty names.
   size_t inputs = n.inputs().size();
-  if (auto s = n.schema->check_arity(inputs, n.outputs().size()); !s.ok()) return Status(Code::invalid_graph, s.message());
+  if (auto s = n.schema->check_arity(inputs, n.outputs().size()); !s.ok())
+    return Status(Code::invalid_graph, s.message());
   for (size_t i = 0; i < inputs; ++i)
     if (!n.inputs()[i] && n.schema->is_input_required(i) && !optional_later(n, i)) {
       const auto* p = n.schema->input(i);

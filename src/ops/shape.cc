@@ -8,7 +8,8 @@ namespace trunnion::ops {
 
 Result<int> normalize_axis(int64_t axis, int64_t rank, const char* what) {
   if (axis < -rank || axis >= rank)
-    return invalid_argument("{} {} is out of range for rank {}: expected a value in [{}, {}]", what, axis, rank, -rank, rank - 1);
+    return invalid_argument("{} {} is out of range for rank {}: expected a value in [{}, {}]", what, axis, rank, -rank,
+                            rank - 1);
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
@@ -35,8 +36,8 @@ Result<SymShape> broadcast_shapes(const SymShape& a, const SymShape& b) {
     else if (x.is_int(1))
       out[i] = y;
     else if (x.is_int() && y.is_int())
-      return invalid_argument("shapes {} and {} cannot be broadcast together: {} against {} at axis {} from the right", shape_text(a),
-                              shape_text(b), x.value(), y.value(), rank - 1 - i);
+      return invalid_argument("shapes {} and {} cannot be broadcast together: {} against {} at axis {} from the right",
+                              shape_text(a), shape_text(b), x.value(), y.value(), rank - 1 - i);
     else if (x.is_int())
       out[i] = x;
     else if (y.is_int())
@@ -79,7 +80,8 @@ Status infer_same(const ir::Node&, ir::Facts& f) {
 
 Status expect_rank(const ir::Facts& f, int i, int rank) {
   if (f.has_rank(i) && f.in(i).rank() != rank)
-    return invalid_argument("input {} has rank {} (shape {}), needs {}", i, f.in(i).rank(), shape_text(f.in(i).shape()), rank);
+    return invalid_argument("input {} has rank {} (shape {}), needs {}", i, f.in(i).rank(), shape_text(f.in(i).shape()),
+                            rank);
   return {};
 }
 

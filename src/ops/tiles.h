@@ -8,7 +8,9 @@
 namespace trunnion::ops {
 
 // How many pieces of scratch for_each_tile needs.
-inline int64_t tile_slots(int64_t tiles, int threads) { return std::max<int64_t>(1, std::min<int64_t>(tiles, threads)); }
+inline int64_t tile_slots(int64_t tiles, int threads) {
+  return std::max<int64_t>(1, std::min<int64_t>(tiles, threads));
+}
 
 // fn(tile, scratch) for tiles [0, tiles), claimed one by one; slot s uses scratch + s * stride. Tiles are bigger than a
 // claim costs, and which thread runs which does not matter to the result.
@@ -22,7 +24,8 @@ void for_each_tile(KernelContext& ctx, int64_t tiles, std::byte* scratch, size_t
   std::atomic<int64_t> next{0};
   ctx.parallel_for(slots, 1, [&](int64_t begin, int64_t end) {
     for (int64_t s = begin; s < end; ++s)
-      for (int64_t t; (t = next.fetch_add(1, std::memory_order_relaxed)) < tiles;) fn(t, scratch + static_cast<size_t>(s) * stride);
+      for (int64_t t; (t = next.fetch_add(1, std::memory_order_relaxed)) < tiles;)
+        fn(t, scratch + static_cast<size_t>(s) * stride);
   });
 }
 

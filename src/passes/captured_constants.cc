@@ -1,5 +1,5 @@
-// CapturedConstants: a body that captures a constant gets the constant itself (the elements are shared), so that passes and
-// kernels which look at one graph only see it.
+// CapturedConstants: a body that captures a constant gets the constant itself (the elements are shared), so that passes
+// and kernels which look at one graph only see it.
 #include "passes/clean.h"
 #include "passes/rules.h"
 

@@ -16,11 +16,16 @@ int integer_bits(DType t) { return t == DType::boolean ? 1 : bits_of(t); }
 // Bits of precision: integers up to 2^n are exact.
 int mantissa(DType t) {
   switch (t) {
-    case DType::f64: return 53;
-    case DType::f32: return 24;
-    case DType::f16: return 11;
-    case DType::bf16: return 8;
-    default: return 0;
+    case DType::f64:
+      return 53;
+    case DType::f32:
+      return 24;
+    case DType::f16:
+      return 11;
+    case DType::bf16:
+      return 8;
+    default:
+      return 0;
   }
 }
 
@@ -45,7 +50,8 @@ bool skips_middle(DType from, DType middle, DType to) {
   if (from == to) return true;
   if (from == DType::boolean) return mantissa(to) || is_integer(to);
   // Between floats and integers, what happens out of range depends on the type that is read.
-  if (is_float(middle) == is_float(from)) return is_float(from) ? mantissa(to) > 0 : mantissa(to) || is_integer(to) || to == DType::boolean;
+  if (is_float(middle) == is_float(from))
+    return is_float(from) ? mantissa(to) > 0 : mantissa(to) || is_integer(to) || to == DType::boolean;
   return embeds(from, to);
 }
 
@@ -58,13 +64,17 @@ Status cast_elimination(ir::Graph& graph, PassContext& context) {
   for (ir::Node* n = graph.first(); n; n = n->next()) {
     ir::Node* first = plain(n) && n->input(0) ? n->input(0)->producer() : nullptr;
     if (!plain(first) || !first->input(0)->fact.type.is_tensor()) continue;
-    const DType from = first->input(0)->fact.dtype(), middle = first->output(0)->fact.dtype(), to = n->output(0)->fact.dtype();
-    if (from == DType::undefined || middle == DType::undefined || to == DType::undefined || !skips_middle(from, middle, to)) continue;
+    const DType from = first->input(0)->fact.dtype(), middle = first->output(0)->fact.dtype(),
+                to = n->output(0)->fact.dtype();
+    if (from == DType::undefined || middle == DType::undefined || to == DType::undefined ||
+        !skips_middle(from, middle, to))
+      continue;
     rw.begin("cast of a cast", {first, n});
     rw.set_input(n, 0, first->input(0));
     rw.absorb(n, first);
   }
-  TRN_TRY(bypass_all(graph, rw, "cast to the same type", [](ir::Node& n) { return casts_to_own_type(n) ? n.input(0) : nullptr; }));
+  TRN_TRY(bypass_all(graph, rw, "cast to the same type",
+                     [](ir::Node& n) { return casts_to_own_type(n) ? n.input(0) : nullptr; }));
   context.changes += rw.changes();
   return {};
 }

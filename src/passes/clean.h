@@ -1,5 +1,5 @@
-// The passes of the portable list. Each is a function over one graph (run_passes walks into the bodies) in a file of its
-// own, which says what it does.
+// The passes of the portable list. Each is a function over one graph (run_passes walks into the bodies) in a file of
+// its own, which says what it does.
 #pragma once
 #include "passes/pass.h"
 

@@ -1,10 +1,11 @@
 // The whole list: what is left of known patterns, and equal results on random graphs.
+#include "passes/clean.h"
+
 #include <algorithm>
 #include <set>
 
 #include "base/error.h"
 #include "ir/text.h"
-#include "passes/clean.h"
 #include "passes/pass_harness.h"
 
 namespace trunnion::passes {
@@ -13,7 +14,9 @@ namespace {
 void expect_clean(std::string_view before, std::string_view after) {
   const auto c = test::check(clean(), before, {}, 8);
   const auto expected = test::load(after);
-  if (expected) EXPECT_EQ(c.text, ir::print(*expected));
+  if (expected) {
+    EXPECT_EQ(c.text, ir::print(*expected));
+  }
 }
 
 TEST(Clean, NamesAreUniqueAndDisablePasses) {
@@ -118,7 +121,8 @@ g(float[N,3,2,2] x) => (float[N,12] y) {
   d = Dropout(x)
   y = Reshape(d, t)
 })",
-               "<opset: \"\" 17> g(float[N,3,2,2] x) => (float[N,12] y) { int64[2] y_shape = {-1, 12}\n y = Reshape(x, y_shape) }");
+               "<opset: \"\" 17> g(float[N,3,2,2] x) => (float[N,12] y) { int64[2] y_shape = {-1, 12}\n y = Reshape(x, "
+               "y_shape) }");
 }
 
 TEST(Clean, ConstantsThroughBodies) {
@@ -174,8 +178,13 @@ class RandomGraph {
     for (int i = 0; i < nodes; ++i) node();
     std::string outputs;
     const int count = 1 + pick(3);
-    for (int i = 0; i < count; ++i) outputs += (i ? ", " : "") + values_[values_.size() - 1 - static_cast<size_t>(pick(std::min<int>(6, static_cast<int>(values_.size()))))].name;
-    return "<opset: \"\" 17>\ng(float[2,3] x, float[3] z, float[M,1,3] m) => (" + outputs + ") {\n" + constants_ + body_ + "}\n";
+    for (int i = 0; i < count; ++i)
+      outputs +=
+          (i ? ", " : "") +
+          values_[values_.size() - 1 - static_cast<size_t>(pick(std::min<int>(6, static_cast<int>(values_.size()))))]
+              .name;
+    return "<opset: \"\" 17>\ng(float[2,3] x, float[3] z, float[M,1,3] m) => (" + outputs + ") {\n" + constants_ +
+           body_ + "}\n";
   }
 
  private:
@@ -219,9 +228,12 @@ class RandomGraph {
     const V a = any();
     const int rank = static_cast<int>(a.dims.size());
     switch (pick(17)) {
-      case 0: return line("Neg(" + a.name + ")", a.dims);
-      case 1: return line("Identity(" + a.name + ")", a.dims);
-      case 2: return line("Dropout(" + a.name + ")", a.dims);
+      case 0:
+        return line("Neg(" + a.name + ")", a.dims);
+      case 1:
+        return line("Identity(" + a.name + ")", a.dims);
+      case 2:
+        return line("Dropout(" + a.name + ")", a.dims);
       case 3: {
         const char* ops[] = {"Add", "Mul", "Sub", "Div", "Pow"};
         const int op = pick(5);
@@ -237,7 +249,8 @@ class RandomGraph {
       case 5: {
         std::vector<int64_t> perm, dims;
         for (int i = 0; i < rank; ++i) perm.push_back(i);
-        for (int i = rank - 1; i > 0; --i) std::swap(perm[static_cast<size_t>(i)], perm[static_cast<size_t>(pick(i + 1))]);
+        for (int i = rank - 1; i > 0; --i)
+          std::swap(perm[static_cast<size_t>(i)], perm[static_cast<size_t>(pick(i + 1))]);
         for (const int64_t p : perm) dims.push_back(a.dims[static_cast<size_t>(p)]);
         if (rank == 0) return line("Transpose(" + a.name + ")", a.dims);
         return line(fmt::format("Transpose<perm=[{}]>({})", fmt::join(perm, ", "), a.name), dims);
@@ -282,17 +295,22 @@ class RandomGraph {
         dims[0] = std::min(dims[0], end);
         return line(fmt::format("Slice({}, {}, {}, {})", a.name, ints({0}), ints({end}), ints({0})), dims);
       }
-      case 12: return line(fmt::format("Tile({}, {})", a.name, ints(std::vector<int64_t>(a.dims.size(), 1))), a.dims);
-      case 13: return line(fmt::format("Add({}, {})", a.name, a.name), a.dims);
+      case 12:
+        return line(fmt::format("Tile({}, {})", a.name, ints(std::vector<int64_t>(a.dims.size(), 1))), a.dims);
+      case 13:
+        return line(fmt::format("Add({}, {})", a.name, a.name), a.dims);
       case 14: {
         const std::string c = fresh();
         constants_ += fmt::format("  bool[] {} = {}\n", c, pick(2));
-        return line(fmt::format("If<then_branch=a{0}() => (o) {{ t = Neg({1})\n o = {2}(t) }}, else_branch=b{0}() => (o) {{ o = Abs({1}) }}>({3})", next_, a.name,
-                                pick(2) ? "Identity" : "Relu", c),
+        return line(fmt::format("If<then_branch=a{0}() => (o) {{ t = Neg({1})\n o = {2}(t) }}, else_branch=b{0}() => "
+                                "(o) {{ o = Abs({1}) }}>({3})",
+                                next_, a.name, pick(2) ? "Identity" : "Relu", c),
                     a.dims);
       }
-      case 15: return rank == 0 ? void() : line(fmt::format("Concat<axis=0>({})", a.name), a.dims);
-      default: return line("Exp(" + a.name + ")", a.dims);
+      case 15:
+        return rank == 0 ? void() : line(fmt::format("Concat<axis=0>({})", a.name), a.dims);
+      default:
+        return line("Exp(" + a.name + ")", a.dims);
     }
   }
 

@@ -1,5 +1,5 @@
-// CommonSubexpressionElimination: of nodes with the same operator, attributes and inputs, the first does for all. Left alone:
-// random operators, nodes with bodies, and DequantizeLinear, of which every user keeps its own.
+// CommonSubexpressionElimination: of nodes with the same operator, attributes and inputs, the first does for all. Left
+// alone: random operators, nodes with bodies, and DequantizeLinear, of which every user keeps its own.
 #include <bit>
 #include <cstring>
 #include <unordered_map>
@@ -13,8 +13,10 @@ namespace trunnion::passes {
 namespace {
 
 bool equal(const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype() || !std::equal(a.shape().begin(), a.shape().end(), b.shape().begin(), b.shape().end())) return false;
-  if (a.dtype() == DType::string) return std::equal(a.span<std::string>().begin(), a.span<std::string>().end(), b.span<std::string>().begin());
+  if (a.dtype() != b.dtype() || !std::equal(a.shape().begin(), a.shape().end(), b.shape().begin(), b.shape().end()))
+    return false;
+  if (a.dtype() == DType::string)
+    return std::equal(a.span<std::string>().begin(), a.span<std::string>().end(), b.span<std::string>().begin());
   return a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
 }
 
@@ -24,7 +26,8 @@ bool equal(const ir::Attr& a, const ir::Attr& b) {
   if (const auto* f = a.get<float>()) return std::bit_cast<uint32_t>(*f) == std::bit_cast<uint32_t>(*b.get<float>());
   if (const auto* fs = a.get<ir::Attr::Floats>()) {
     const auto& other = *b.get<ir::Attr::Floats>();
-    return fs->size() == other.size() && (fs->empty() || std::memcmp(fs->data(), other.data(), fs->size() * sizeof(float)) == 0);
+    return fs->size() == other.size() &&
+           (fs->empty() || std::memcmp(fs->data(), other.data(), fs->size() * sizeof(float)) == 0);
   }
   if (const auto* i = a.get<int64_t>()) return *i == *b.get<int64_t>();
   if (const auto* is = a.get<ir::Attr::Ints>()) return *is == *b.get<ir::Attr::Ints>();
@@ -34,8 +37,11 @@ bool equal(const ir::Attr& a, const ir::Attr& b) {
 }
 
 bool equal(const ir::Node& a, const ir::Node& b) {
-  if (a.op_type() != b.op_type() || a.domain() != b.domain() || a.overload() != b.overload() || a.opset() != b.opset()) return false;
-  if (a.attrs().size() != b.attrs().size() || !std::equal(a.inputs().begin(), a.inputs().end(), b.inputs().begin(), b.inputs().end())) return false;
+  if (a.op_type() != b.op_type() || a.domain() != b.domain() || a.overload() != b.overload() || a.opset() != b.opset())
+    return false;
+  if (a.attrs().size() != b.attrs().size() ||
+      !std::equal(a.inputs().begin(), a.inputs().end(), b.inputs().begin(), b.inputs().end()))
+    return false;
   for (const ir::Attr& attr : a.attrs()) {
     const ir::Attr* other = b.find_attr(attr.name);
     if (!other || !equal(attr, *other)) return false;
@@ -60,7 +66,9 @@ uint64_t hash_of(const ir::Node& n) {
 }
 
 bool mergeable(const ir::Node& n) {
-  if (!n.def || n.def->flags.random || n.def->flags.control_flow || n.op_type() == "DequantizeLinear" || n.outputs().empty()) return false;
+  if (!n.def || n.def->flags.random || n.def->flags.control_flow || n.op_type() == "DequantizeLinear" ||
+      n.outputs().empty())
+    return false;
   return n.bodies().empty();
 }
 
@@ -78,7 +86,10 @@ Status common_subexpression_elimination(ir::Graph& graph, PassContext& context) 
         if (equal(*it->second, *n)) same = it->second;
       bool useful = false;
       for (size_t i = 0; same && i < n->outputs().size(); ++i)
-        if (ir::Value* old = n->outputs()[i]; old && (!old->users().empty() || (old->output_uses() > 0 && ir::Rewriter::can_replace(old, same->outputs()[i])))) useful = true;
+        if (ir::Value* old = n->outputs()[i];
+            old &&
+            (!old->users().empty() || (old->output_uses() > 0 && ir::Rewriter::can_replace(old, same->outputs()[i]))))
+          useful = true;
       if (!same) {
         seen.emplace(h, n);
       } else if (useful) {

@@ -1,6 +1,6 @@
-// ConstantFolding: nodes whose inputs are all constant are run now, and integers that inference knows (shapes above all)
-// become constants. Not folded: random operators, DequantizeLinear (quantized graphs keep their form), and what makes the
-// model grow; see FoldBudget for that rule.
+// ConstantFolding: nodes whose inputs are all constant are run now, and integers that inference knows (shapes above
+// all) become constants. Not folded: random operators, DequantizeLinear (quantized graphs keep their form), and what
+// makes the model grow; see FoldBudget for that rule.
 #include <algorithm>
 
 #include "base/error.h"
@@ -11,21 +11,28 @@
 namespace trunnion::passes {
 namespace {
 
-// Whether nodes use the value only as weights: then a run would have to make it anyway, every time, and a kernel gains from
-// having it (packed once). `stored`: the file holds it in a smaller type; then a table that rows are taken from counts too.
+// Whether nodes use the value only as weights: then a run would have to make it anyway, every time, and a kernel gains
+// from having it (packed once). `stored`: the file holds it in a smaller type; then a table that rows are taken from
+// counts too.
 bool serves_as_weights(const ir::Value& v, bool stored, int depth = 0) {
   struct Consumer {
     std::string_view op;
     int first_input;  // the weights stand there and after
   };
-  constexpr Consumer kConsumers[] = {{"Conv", 1}, {"ConvTranspose", 1}, {"Gemm", 1}, {"MatMul", 1}, {"LSTM", 1}, {"GRU", 1}, {"RNN", 1}};
-  constexpr std::string_view kHandOn[] = {"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Cast"};
-  constexpr std::string_view kScale[] = {"Mul", "Add", "Sub", "Div"};  // weights that the model dequantizes with its own nodes
+  constexpr Consumer kConsumers[] = {{"Conv", 1}, {"ConvTranspose", 1}, {"Gemm", 1}, {"MatMul", 1},
+                                     {"LSTM", 1}, {"GRU", 1},           {"RNN", 1}};
+  constexpr std::string_view kHandOn[] = {"Reshape", "Transpose", "Squeeze", "Unsqueeze",
+                                          "Flatten", "Identity",  "Cast"};
+  constexpr std::string_view kScale[] = {"Mul", "Add", "Sub",
+                                         "Div"};  // weights that the model dequantizes with its own nodes
   if (depth > 6 || v.output_uses() > 0 || v.users().empty()) return false;
   for (const ir::Node* n : v.users()) {
     if (!n || !n->domain().empty()) return false;
-    const auto is_one_of = [&](const auto& list) { return std::find(std::begin(list), std::end(list), n->op_type()) != std::end(list); };
-    const auto* consumer = std::find_if(std::begin(kConsumers), std::end(kConsumers), [&](const Consumer& c) { return c.op == n->op_type(); });
+    const auto is_one_of = [&](const auto& list) {
+      return std::find(std::begin(list), std::end(list), n->op_type()) != std::end(list);
+    };
+    const auto* consumer = std::find_if(std::begin(kConsumers), std::end(kConsumers),
+                                        [&](const Consumer& c) { return c.op == n->op_type(); });
     bool good = stored && n->op_type() == "Gather" && n->input(1) != &v;
     if (consumer != std::end(kConsumers)) {
       good = true;
@@ -51,8 +58,8 @@ int64_t constant_bytes(const ir::Graph& graph) {
 }
 
 // Three limits, so that a small file cannot make a large model: a constant grows to at most twice its inputs or
-// fold_limit_bytes; weights may grow beyond, to fold_weights_bytes in all; and the sum of all growth has a limit that rises
-// with the size of the model's own constants.
+// fold_limit_bytes; weights may grow beyond, to fold_weights_bytes in all; and the sum of all growth has a limit that
+// rises with the size of the model's own constants.
 class FoldBudget {
  public:
   FoldBudget(const ir::Graph& graph, PassContext& context) : context_(context) {
@@ -64,7 +71,8 @@ class FoldBudget {
 
   bool allows(const ir::Node& node, int64_t in, int64_t out) const {
     if (out <= in) return true;
-    if (out > context_.fold_limit_bytes && out > 2 * in) return weights(node, in, out) && context_.folded_weights + out <= context_.fold_weights_bytes;
+    if (out > context_.fold_limit_bytes && out > 2 * in)
+      return weights(node, in, out) && context_.folded_weights + out <= context_.fold_weights_bytes;
     return context_.folded_growth + out - in <= context_.fold_growth_bytes + context_.model_constants;
   }
 
@@ -122,15 +130,21 @@ Result<Tensor> from_content(std::span<const int64_t> dims, const std::vector<Dim
 Result<Tensor> known(const ir::Value& v) {
   const auto& content = v.fact.content;
   const auto shape = v.fact.type.is_tensor() && content ? v.fact.concrete() : std::nullopt;
-  if (!shape || element_count(std::span<const int64_t>(shape->data(), shape->size())) != static_cast<int64_t>(content->size())) return Tensor();
+  if (!shape ||
+      element_count(std::span<const int64_t>(shape->data(), shape->size())) != static_cast<int64_t>(content->size()))
+    return Tensor();
   for (const Dim& d : *content)
     if (!d.is_int()) return Tensor();
   const std::span<const int64_t> dims(shape->data(), shape->size());
   switch (v.fact.dtype()) {
-    case DType::i64: return from_content<int64_t>(dims, *content);
-    case DType::i32: return from_content<int32_t>(dims, *content);
-    case DType::boolean: return from_content<bool>(dims, *content);
-    default: return Tensor();
+    case DType::i64:
+      return from_content<int64_t>(dims, *content);
+    case DType::i32:
+      return from_content<int32_t>(dims, *content);
+    case DType::boolean:
+      return from_content<bool>(dims, *content);
+    default:
+      return Tensor();
   }
 }
 
@@ -158,7 +172,8 @@ Result<std::vector<Tensor>> values_of(const ir::Node& n, FoldBudget& budget, con
 
   const int64_t in = input_bytes(n);
   int64_t bytes = expected_bytes(n);
-  if (bytes < 0) bytes = in <= context.fold_limit_bytes ? in : INT64_MAX / 4;  // only running it tells: not for large inputs
+  if (bytes < 0)
+    bytes = in <= context.fold_limit_bytes ? in : INT64_MAX / 4;  // only running it tells: not for large inputs
   if (!budget.allows(n, in, bytes)) return out;
 
   const Tensor* viewed = n.def->flags.view >= 0 ? constant_input(n, n.def->flags.view) : nullptr;
@@ -193,10 +208,14 @@ Result<std::vector<Tensor>> values_of(const ir::Node& n, FoldBudget& budget, con
 }
 
 bool foldable(const ir::Node& n) {
-  if (!n.def || n.def->flags.random || n.def->flags.control_flow || n.outputs().empty() || n.op_type() == "DequantizeLinear") return false;
+  if (!n.def || n.def->flags.random || n.def->flags.control_flow || n.outputs().empty() ||
+      n.op_type() == "DequantizeLinear")
+    return false;
   if (!n.bodies().empty()) return false;
-  for (const ir::Value* v : n.outputs())  // an Identity that makes a graph output of a constant has no other user and stays
-    if (v && (!v->users().empty() || (v->output_uses() > 0 && !is_op(&n, "Identity") && n.domain().empty()))) return true;
+  for (const ir::Value* v :
+       n.outputs())  // an Identity that makes a graph output of a constant has no other user and stays
+    if (v && (!v->users().empty() || (v->output_uses() > 0 && !is_op(&n, "Identity") && n.domain().empty())))
+      return true;
   return false;
 }
 

@@ -16,7 +16,8 @@ Status constant_if(ir::Graph& graph, PassContext& context) {
       rw.begin("inline the branch taken", {n});
       const auto results = rw.inline_body(n, *body);
       for (size_t k = 0; k < results.size(); ++k)
-        if (ir::Value* old = n->output(static_cast<int>(k)); old && !old->unused()) rw.replace_or_copy(old, results[k], n, n->opset());
+        if (ir::Value* old = n->output(static_cast<int>(k)); old && !old->unused())
+          rw.replace_or_copy(old, results[k], n, n->opset());
       rw.erase(n);
     }
     n = next;

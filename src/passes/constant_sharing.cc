@@ -12,10 +12,12 @@ namespace {
 constexpr size_t kMaxCompared = 16384;  // bytes; larger constants are rarely equal and cost time to read
 
 bool equal(const Tensor& a, const Tensor& b) {
-  if (a.dtype() != b.dtype() || !std::equal(a.shape().begin(), a.shape().end(), b.shape().begin(), b.shape().end())) return false;
+  if (a.dtype() != b.dtype() || !std::equal(a.shape().begin(), a.shape().end(), b.shape().begin(), b.shape().end()))
+    return false;
   if (a.raw() == b.raw()) return true;
   if (a.bytes() > kMaxCompared) return false;
-  if (a.dtype() == DType::string) return std::equal(a.span<std::string>().begin(), a.span<std::string>().end(), b.span<std::string>().begin());
+  if (a.dtype() == DType::string)
+    return std::equal(a.span<std::string>().begin(), a.span<std::string>().end(), b.span<std::string>().begin());
   return a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
 }
 

@@ -126,7 +126,9 @@ g(float[4] x) => (float[4] y) {
   y = Add(x, d)
 })");
   // Not run: two runs would differ.
-  const auto g = test::load("<opset: \"\" 17> g(float[4] x) => (float[4] y) { r = RandomNormal<shape=[4]>()\n float[4] w = {1, 1, 1, 1}\n s = RandomUniformLike(w)\n t = Add(r, s)\n y = Add(x, t) }");
+  const auto g = test::load(
+      "<opset: \"\" 17> g(float[4] x) => (float[4] y) { r = RandomNormal<shape=[4]>()\n float[4] w = {1, 1, 1, 1}\n s "
+      "= RandomUniformLike(w)\n t = Add(r, s)\n y = Add(x, t) }");
   PassContext context;
   ASSERT_TRUE(constant_folding(*g, context).ok());
   EXPECT_EQ(context.changes, 0);
@@ -134,7 +136,9 @@ g(float[4] x) => (float[4] y) {
 
 TEST(ConstantFolding, WhatFailsIsLeftToTheRun) {
   // The index is out of range.
-  const auto g = test::load("<opset: \"\" 17> g(float[1] x) => (float[1] y) { float[2] w = {1, 2}\n int64[1] i = {7}\n a = GatherElements(w, i)\n y = Add(x, a) }");
+  const auto g = test::load(
+      "<opset: \"\" 17> g(float[1] x) => (float[1] y) { float[2] w = {1, 2}\n int64[1] i = {7}\n a = GatherElements(w, "
+      "i)\n y = Add(x, a) }");
   PassContext context;
   ASSERT_TRUE(constant_folding(*g, context).ok());
   EXPECT_EQ(context.changes, 0);
@@ -177,8 +181,18 @@ TEST(ConstantFolding, TwiceTheInputIsNoGrowth) {
   PassContext context;
   context.fold_limit_bytes = 8;
   const Pass list[] = {{"pass", constant_folding}};
-  EXPECT_EQ(test::check(list, "<opset: \"\" 17> g(float[20] x) => (float[20] y) { float16[20] h = fill(1.5)\n w = Cast<to=1>(h)\n y = Add(x, w) }", context).changes, 1);
-  EXPECT_EQ(test::check(list, "<opset: \"\" 17> g(float[20] x) => (float[20] y) { int8[20] h = fill(2)\n w = Cast<to=1>(h)\n y = Add(x, w) }", context).changes, 0);
+  EXPECT_EQ(test::check(list,
+                        "<opset: \"\" 17> g(float[20] x) => (float[20] y) { float16[20] h = fill(1.5)\n w = "
+                        "Cast<to=1>(h)\n y = Add(x, w) }",
+                        context)
+                .changes,
+            1);
+  EXPECT_EQ(test::check(list,
+                        "<opset: \"\" 17> g(float[20] x) => (float[20] y) { int8[20] h = fill(2)\n w = Cast<to=1>(h)\n "
+                        "y = Add(x, w) }",
+                        context)
+                .changes,
+            0);
 }
 
 TEST(ConstantFolding, WeightsMayGrow) {
@@ -229,7 +243,6 @@ g(int64[2] i) => (float[2,4] z) {
 }
 
 TEST(ConstantFolding, AHugeConstantThatIsCutStays) {
-  const Pass list[] = {{"pass", constant_folding}};
   const auto g = test::load(R"(<opset: "" 17>
 g(float[2] x) => (float[2] y) {
   int64[1] s = {134217728}
@@ -351,7 +364,9 @@ g(float[2] x) => (float[2] y, float[2] z, float[2] w) {
 }
 
 TEST(CommonSubexpressions, RandomStays) {
-  const auto g = test::load("<opset: \"\" 17> g(float[4] x) => (float[4] y) { a = RandomNormalLike(x)\n b = RandomNormalLike(x)\n y = Add(a, b) }");
+  const auto g = test::load(
+      "<opset: \"\" 17> g(float[4] x) => (float[4] y) { a = RandomNormalLike(x)\n b = RandomNormalLike(x)\n y = Add(a, "
+      "b) }");
   PassContext context;
   ASSERT_TRUE(common_subexpression_elimination(*g, context).ok());
   EXPECT_EQ(context.changes, 0);
@@ -396,7 +411,8 @@ g(bool[] c, int64[] n, float[2] x) => (float[2] y, float[2] z) {
 }
 
 TEST(DeadCode, OptionalOutputs) {
-  expect_pass(dead_code_elimination, "<opset: \"\" 17> g(float[1,1,4] x) => (float[1,1,3] y) { y, i = MaxPool<kernel_shape=[2]>(x) }",
+  expect_pass(dead_code_elimination,
+              "<opset: \"\" 17> g(float[1,1,4] x) => (float[1,1,3] y) { y, i = MaxPool<kernel_shape=[2]>(x) }",
               "<opset: \"\" 17> g(float[1,1,4] x) => (float[1,1,3] y) { y = MaxPool<kernel_shape=[2]>(x) }");
   expect_unchanged(dead_code_elimination, "<opset: \"\" 17> g(float[4] x) => (float[2] b) { a, b = Split(x) }");
 }

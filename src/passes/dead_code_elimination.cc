@@ -1,5 +1,5 @@
-// DeadCodeElimination: nodes, constants and captures that nothing uses, optional outputs that nobody reads, and outputs of
-// bodies whose values nobody reads outside.
+// DeadCodeElimination: nodes, constants and captures that nothing uses, optional outputs that nobody reads, and outputs
+// of bodies whose values nobody reads outside.
 #include "passes/clean.h"
 #include "passes/rules.h"
 #include "schema/schema.h"
@@ -38,8 +38,8 @@ void remove_entry(ir::Node* n, const char* attr, int index, ir::Rewriter& rw) {
   rw.set_attr(n, attr, std::move(values));
 }
 
-// Results of bodies come one for one with the node's outputs, but for the values that a Loop or Scan carries: those are read
-// by the next iteration too.
+// Results of bodies come one for one with the node's outputs, but for the values that a Loop or Scan carries: those are
+// read by the next iteration too.
 void drop_body_outputs(ir::Node* n, ir::Rewriter& rw) {
   int carried = 0, shift = 0;
   if (is_op(n, "Loop")) {

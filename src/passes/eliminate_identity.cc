@@ -1,5 +1,5 @@
-// EliminateIdentity: users of an Identity read its input. It stays where it makes a graph output of an input, a constant or
-// another output.
+// EliminateIdentity: users of an Identity read its input. It stays where it makes a graph output of an input, a
+// constant or another output.
 #include "passes/clean.h"
 #include "passes/rules.h"
 

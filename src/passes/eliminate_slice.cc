@@ -15,7 +15,8 @@ bool takes_all(const ir::Node& n) {
 
 Status eliminate_slice(ir::Graph& graph, PassContext& context) {
   ir::Rewriter rw(graph, "EliminateSlice", context.log);
-  TRN_TRY(bypass_all(graph, rw, "slice of everything", [](ir::Node& n) { return takes_all(n) ? n.input(0) : nullptr; }));
+  TRN_TRY(
+      bypass_all(graph, rw, "slice of everything", [](ir::Node& n) { return takes_all(n) ? n.input(0) : nullptr; }));
   context.changes += rw.changes();
   return {};
 }

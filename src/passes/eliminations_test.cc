@@ -9,7 +9,8 @@ using test::expect_pass;
 using test::expect_unchanged;
 
 TEST(EliminateIdentity, Goes) {
-  expect_pass(eliminate_identity, "<opset: \"\" 17> g(float[N] x) => (float[N] y) { a = Identity(x)\n b = Relu(a)\n y = Identity(b) }",
+  expect_pass(eliminate_identity,
+              "<opset: \"\" 17> g(float[N] x) => (float[N] y) { a = Identity(x)\n b = Relu(a)\n y = Identity(b) }",
               "<opset: \"\" 17> g(float[N] x) => (float[N] y) { y = Relu(x) }");
 }
 
@@ -25,7 +26,8 @@ g(float[N] x) => (float[N] y, float[1] w2, float[N] z, float[N] z2) {
 }
 
 TEST(EliminateIdentity, UsersOfAnOutputReadTheInput) {
-  expect_pass(eliminate_identity, "<opset: \"\" 17> g(float[N] x) => (float[N] y, float[N] z) { y = Identity(x)\n z = Relu(y) }",
+  expect_pass(eliminate_identity,
+              "<opset: \"\" 17> g(float[N] x) => (float[N] y, float[N] z) { y = Identity(x)\n z = Relu(y) }",
               "<opset: \"\" 17> g(float[N] x) => (float[N] y, float[N] z) { y = Identity(x)\n z = Relu(x) }");
 }
 
@@ -58,7 +60,9 @@ g(float[N] x) => (float[N] y) {
 }
 
 TEST(CastElimination, OwnType) {
-  expect_pass(cast_elimination, "<opset: \"\" 17> g(float[N] x, float[2] l) => (float[N] y) { a = Cast<to=1>(x)\n b = CastLike(a, l)\n y = Neg(b) }",
+  expect_pass(cast_elimination,
+              "<opset: \"\" 17> g(float[N] x, float[2] l) => (float[N] y) { a = Cast<to=1>(x)\n b = CastLike(a, l)\n y "
+              "= Neg(b) }",
               "<opset: \"\" 17> g(float[N] x, float[2] l) => (float[N] y) { y = Neg(x) }");
 }
 
@@ -100,7 +104,8 @@ g(float[N] x, int64[N] i) => (float[N] y, int64[N] j, float[N] z) {
 }
 
 TEST(PreShape, ShapeOfACast) {
-  expect_pass(pre_shape_node_elimination, "<opset: \"\" 17> g(float[N,2] x) => (int64[2] y) { a = Cast<to=10>(x)\n y = Shape(a) }",
+  expect_pass(pre_shape_node_elimination,
+              "<opset: \"\" 17> g(float[N,2] x) => (int64[2] y) { a = Cast<to=10>(x)\n y = Shape(a) }",
               "<opset: \"\" 17> g(float[N,2] x) => (int64[2] y) { a = Cast<to=10>(x)\n y = Shape(x) }");
 }
 
@@ -172,7 +177,8 @@ g(float[N,3] x) => (float[N,3] y) {
 }
 
 TEST(NoopElimination, PadsThatCancelAreNotNothing) {
-  expect_unchanged(noop_elimination, "<opset: \"\" 17> g(float[3] x) => (float[3] y) { int64[2] p = {1, -1}\n y = Pad(x, p) }");
+  expect_unchanged(noop_elimination,
+                   "<opset: \"\" 17> g(float[3] x) => (float[3] y) { int64[2] p = {1, -1}\n y = Pad(x, p) }");
 }
 
 TEST(EliminateSlice, OfEverything) {

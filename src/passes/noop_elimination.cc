@@ -1,5 +1,6 @@
 // NoopElimination: arithmetic with a neutral constant (x + 0, x - 0, x * 1, x / 1, x ^ 1) and operators that hand their
-// input on (Concat, Sum, Max, Min, Mean or Split of one, Tile by ones, Pad by zeros), where type and shape stay the same.
+// input on (Concat, Sum, Max, Min, Mean or Split of one, Tile by ones, Pad by zeros), where type and shape stay the
+// same.
 #include "passes/clean.h"
 #include "passes/rules.h"
 
@@ -11,7 +12,8 @@ struct Neutral {
   double number;
   bool either_side;
 };
-constexpr Neutral kNeutral[] = {{"Add", 0, true}, {"Sub", 0, false}, {"Mul", 1, true}, {"Div", 1, false}, {"Pow", 1, false}};
+constexpr Neutral kNeutral[] = {
+    {"Add", 0, true}, {"Sub", 0, false}, {"Mul", 1, true}, {"Div", 1, false}, {"Pow", 1, false}};
 
 // The result has the type and shape of x: because the facts say so, or because a constant of one element and no more
 // dimensions cannot widen x, whatever x's dimensions are.
@@ -37,7 +39,8 @@ ir::Value* handed_on(const ir::Node& n) {
   if (!n.domain().empty() || n.inputs().empty() || !n.input(0)) return nullptr;
   ir::Value* x = n.input(0);
   const std::string& op = n.op_type();
-  if (op == "Concat" || op == "Sum" || op == "Max" || op == "Min" || op == "Mean") return n.inputs().size() == 1 ? x : nullptr;
+  if (op == "Concat" || op == "Sum" || op == "Max" || op == "Min" || op == "Mean")
+    return n.inputs().size() == 1 ? x : nullptr;
   if (op == "Split") return n.outputs().size() == 1 && same_type(x->fact, n.output(0)->fact) ? x : nullptr;
   if (op == "Tile") {
     const Tensor* repeats = n.since() >= 6 ? constant_input(n, 1) : nullptr;

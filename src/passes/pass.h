@@ -13,11 +13,14 @@
 namespace trunnion::passes {
 
 struct PassContext {
-  int64_t fold_limit_bytes = int64_t{1} << 20;     // a constant larger than this and than twice its inputs is not folded ...
-  int64_t fold_weights_bytes = int64_t{1} << 30;   // ... unless it serves as weights only; of those not more than this in all
-  int64_t fold_growth_bytes = int64_t{128} << 20;  // what folding may add in all, beyond the size of the model's own constants
-  const Logger* log = nullptr;                     // rewrites are told at verbose
-  int changes = 0;                                 // how many rewrites the running pass made
+  int64_t fold_limit_bytes =
+      int64_t{1} << 20;  // a constant larger than this and than twice its inputs is not folded ...
+  int64_t fold_weights_bytes = int64_t{1}
+                               << 30;  // ... unless it serves as weights only; of those not more than this in all
+  int64_t fold_growth_bytes = int64_t{128}
+                              << 20;  // what folding may add in all, beyond the size of the model's own constants
+  const Logger* log = nullptr;        // rewrites are told at verbose
+  int changes = 0;                    // how many rewrites the running pass made
 
   // Spent of the limits above. The size of the model's constants is measured when the first one is folded.
   int64_t folded_weights = 0, folded_growth = 0, model_constants = -1;
@@ -36,13 +39,14 @@ struct PassRecord {
 };
 
 struct RunOptions {
-  std::vector<std::string> disabled;  // names to skip
-  bool verify = false;                // ir::verify after every pass
-  int max_rounds = 1;                 // repeat the list while something changes
+  std::vector<std::string> disabled;                             // names to skip
+  bool verify = false;                                           // ir::verify after every pass
+  int max_rounds = 1;                                            // repeat the list while something changes
   std::function<void(const char* pass, const ir::Graph&)> dump;  // called after a pass that changed something
 };
 
-// Runs the list in order over the graph and its bodies. Facts are inferred anew after every pass that changed something.
+// Runs the list in order over the graph and its bodies. Facts are inferred anew after every pass that changed
+// something.
 Status run_passes(ir::Graph& graph, std::span<const Pass> list, PassContext& context, const RunOptions& options,
                   std::vector<PassRecord>& records);
 

@@ -96,7 +96,9 @@ std::unique_ptr<ir::Graph> load(std::string_view text) {
   return std::move(g).value();
 }
 
-Result<std::vector<Value>> interpret(const ir::Graph& graph, std::span<const Value> inputs) { return run_graph(graph, inputs, nullptr); }
+Result<std::vector<Value>> interpret(const ir::Graph& graph, std::span<const Value> inputs) {
+  return run_graph(graph, inputs, nullptr);
+}
 
 std::vector<Value> seeded_inputs(const ir::Graph& graph, uint64_t seed) {
   std::vector<Value> out;
@@ -117,14 +119,29 @@ std::vector<Value> seeded_inputs(const ir::Graph& graph, uint64_t seed) {
     for (int64_t i = 0; i < t->count(); ++i) {
       const uint64_t r = next(seed) >> 40;
       switch (t->dtype()) {
-        case DType::f32: t->data<float>()[i] = static_cast<float>(r) / (1 << 23) - 1; break;
-        case DType::f64: t->data<double>()[i] = static_cast<double>(r) / (1 << 23) - 1; break;
-        case DType::f16: t->data<uint16_t>()[i] = static_cast<uint16_t>(0x3000 + r % 0xc00); break;
-        case DType::i64: t->data<int64_t>()[i] = static_cast<int64_t>(r % 8); break;
-        case DType::i32: t->data<int32_t>()[i] = static_cast<int32_t>(r % 8); break;
-        case DType::boolean: t->data<bool>()[i] = r & 1; break;
-        case DType::string: t->data<std::string>()[i] = std::to_string(r % 8); break;
-        default: std::memset(t->raw(), static_cast<int>(r & 7), t->bytes());
+        case DType::f32:
+          t->data<float>()[i] = static_cast<float>(r) / (1 << 23) - 1;
+          break;
+        case DType::f64:
+          t->data<double>()[i] = static_cast<double>(r) / (1 << 23) - 1;
+          break;
+        case DType::f16:
+          t->data<uint16_t>()[i] = static_cast<uint16_t>(0x3000 + r % 0xc00);
+          break;
+        case DType::i64:
+          t->data<int64_t>()[i] = static_cast<int64_t>(r % 8);
+          break;
+        case DType::i32:
+          t->data<int32_t>()[i] = static_cast<int32_t>(r % 8);
+          break;
+        case DType::boolean:
+          t->data<bool>()[i] = r & 1;
+          break;
+        case DType::string:
+          t->data<std::string>()[i] = std::to_string(r % 8);
+          break;
+        default:
+          std::memset(t->raw(), static_cast<int>(r & 7), t->bytes());
       }
     }
     out.emplace_back(*t);
@@ -148,7 +165,8 @@ void expect_equal(const std::vector<Value>& a, const std::vector<Value>& b, cons
       else if (x.dtype() == DType::string)
         same = x.data<std::string>()[k] == y.data<std::string>()[k];
       else
-        same = std::memcmp(x.data<char>() + k * static_cast<int64_t>(size_of(x.dtype())), y.data<char>() + k * static_cast<int64_t>(size_of(x.dtype())), size_of(x.dtype())) == 0;
+        same = std::memcmp(x.data<char>() + k * static_cast<int64_t>(size_of(x.dtype())),
+                           y.data<char>() + k * static_cast<int64_t>(size_of(x.dtype())), size_of(x.dtype())) == 0;
       ASSERT_TRUE(same) << what << "\noutput " << i << ", element " << k;
     }
   }
@@ -187,11 +205,14 @@ Checked check(std::span<const Pass> passes, std::string_view before, PassContext
   return result;
 }
 
-void expect_pass(Status (*pass)(ir::Graph&, PassContext&), std::string_view before, std::string_view after, PassContext context) {
+void expect_pass(Status (*pass)(ir::Graph&, PassContext&), std::string_view before, std::string_view after,
+                 PassContext context) {
   const Pass list[] = {{"pass", pass}};
   const Checked c = check(list, before, context);
   const auto expected = load(after);
-  if (expected) EXPECT_EQ(c.text, ir::print(*expected));
+  if (expected) {
+    EXPECT_EQ(c.text, ir::print(*expected));
+  }
   EXPECT_GT(c.changes, 0);
 }
 
@@ -199,7 +220,9 @@ void expect_unchanged(Status (*pass)(ir::Graph&, PassContext&), std::string_view
   const Pass list[] = {{"pass", pass}};
   const Checked c = check(list, text);
   const auto expected = load(text);
-  if (expected) EXPECT_EQ(c.text, ir::print(*expected));
+  if (expected) {
+    EXPECT_EQ(c.text, ir::print(*expected));
+  }
   EXPECT_EQ(c.changes, 0);
 }
 

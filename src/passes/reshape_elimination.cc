@@ -1,5 +1,5 @@
-// ReshapeElimination: of chains of Reshape, Squeeze, Unsqueeze and Flatten the last one that is needed stays, and none where
-// the shape comes back to what it was.
+// ReshapeElimination: of chains of Reshape, Squeeze, Unsqueeze and Flatten the last one that is needed stays, and none
+// where the shape comes back to what it was.
 #include "passes/clean.h"
 #include "passes/rules.h"
 
@@ -8,7 +8,9 @@ namespace {
 
 // Gives the elements of input 0 in the same order under another shape.
 bool reshapes(const ir::Node* n) {
-  return n && n->domain().empty() && n->input(0) && (n->op_type() == "Reshape" || n->op_type() == "Squeeze" || n->op_type() == "Unsqueeze" || n->op_type() == "Flatten");
+  return n && n->domain().empty() && n->input(0) &&
+         (n->op_type() == "Reshape" || n->op_type() == "Squeeze" || n->op_type() == "Unsqueeze" ||
+          n->op_type() == "Flatten");
 }
 
 // A value up the chain that has the shape which the node gives.
@@ -19,7 +21,8 @@ ir::Value* same_value(const ir::Node& node) {
   return nullptr;
 }
 
-// Whether the Reshape gives the same from x as from what it reads now: its target copies no dimension, or the same ones.
+// Whether the Reshape gives the same from x as from what it reads now: its target copies no dimension, or the same
+// ones.
 bool target_holds_for(const ir::Node& n, const ir::Value& x) {
   if (n.inputs().size() != 2 || !n.input(1)) return false;
   if (n.attr("allowzero", 0)) return true;
@@ -31,7 +34,9 @@ bool target_holds_for(const ir::Node& n, const ir::Value& x) {
     if (d.is_int() && d.value() != 0) continue;
     if (!d.is_int(0)) return false;  // may turn out to be zero
     const int axis = static_cast<int>(i);
-    if (!now.has_rank() || !then.has_rank() || axis >= now.rank() || axis >= then.rank() || !(now.dim(axis) == then.dim(axis))) return false;
+    if (!now.has_rank() || !then.has_rank() || axis >= now.rank() || axis >= then.rank() ||
+        !(now.dim(axis) == then.dim(axis)))
+      return false;
   }
   return true;
 }
@@ -40,7 +45,9 @@ std::optional<int64_t> flatten_axis(const ir::Fact& x, const ir::Fact& result) {
   if (!x.has_rank() || !result.has_rank() || result.rank() != 2) return std::nullopt;
   const SymShape& s = x.shape();
   for (int axis = 0; axis <= x.rank(); ++axis)
-    if (element_count(SymShape(s.begin(), s.begin() + axis)) == result.dim(0) && element_count(SymShape(s.begin() + axis, s.end())) == result.dim(1)) return axis;
+    if (element_count(SymShape(s.begin(), s.begin() + axis)) == result.dim(0) &&
+        element_count(SymShape(s.begin() + axis, s.end())) == result.dim(1))
+      return axis;
   return std::nullopt;
 }
 
@@ -51,7 +58,8 @@ std::optional<std::vector<int64_t>> merged_axes(const ir::Node& first, const ir:
   const ir::Fact& middle = first.output(0)->fact;
   auto a = ints_of(first, "axes", 1), b = ints_of(second, "axes", 1);
   if (!a || !b || !wide.has_rank() || !middle.has_rank()) return std::nullopt;
-  const auto outer = normal_axes(*(squeeze ? a : b), wide.rank()), inner = normal_axes(*(squeeze ? b : a), middle.rank());
+  const auto outer = normal_axes(*(squeeze ? a : b), wide.rank()),
+             inner = normal_axes(*(squeeze ? b : a), middle.rank());
   if (!outer || !inner) return std::nullopt;
   std::vector<int64_t> axes;  // inner axes count the axes of `wide` that are not in `outer`
   int64_t position = 0;

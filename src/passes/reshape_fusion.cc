@@ -1,13 +1,13 @@
-// ReshapeFusion: a Reshape whose target is computed (from a Shape, usually) gets a constant target when the result's shape
-// is known well enough: integers, at most one -1, or zeros for dimensions that the input has at the same place.
+// ReshapeFusion: a Reshape whose target is computed (from a Shape, usually) gets a constant target when the result's
+// shape is known well enough: integers, at most one -1, or zeros for dimensions that the input has at the same place.
 #include "passes/clean.h"
 #include "passes/rules.h"
 
 namespace trunnion::passes {
 namespace {
 
-// The constant target that means the same for every size of the symbolic dimensions, empty batches included; nullopt when
-// there is none.
+// The constant target that means the same for every size of the symbolic dimensions, empty batches included; nullopt
+// when there is none.
 std::optional<std::vector<int64_t>> constant_target(const ir::Fact& in, const ir::Fact& out) {
   if (!out.has_rank()) return std::nullopt;
   std::vector<int64_t> target;
@@ -36,7 +36,8 @@ std::optional<std::vector<int64_t>> constant_target(const ir::Fact& in, const ir
 Status reshape_fusion(ir::Graph& graph, PassContext& context) {
   ir::Rewriter rw(graph, "ReshapeFusion", context.log);
   for (ir::Node* n = graph.first(); n; n = n->next()) {
-    if (!is_op(n, "Reshape") || n->inputs().size() != 2 || !n->input(0) || !n->input(1) || n->input(1)->is_constant()) continue;
+    if (!is_op(n, "Reshape") || n->inputs().size() != 2 || !n->input(0) || !n->input(1) || n->input(1)->is_constant())
+      continue;
     const auto target = constant_target(n->input(0)->fact, n->output(0)->fact);
     if (!target) continue;
     TRN_ASSIGN(Tensor t, int64_tensor(*target));

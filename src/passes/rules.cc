@@ -32,32 +32,45 @@ std::optional<std::vector<int64_t>> ints_of(const ir::Node& node, std::string_vi
 
 bool all_elements_are(const Tensor& t, double number) {
   switch (t.dtype()) {
-    case DType::f32: return all_are(t, static_cast<float>(number));
-    case DType::f64: return all_are(t, number);
-    case DType::i8: return all_are(t, static_cast<int8_t>(number));
-    case DType::u8: return all_are(t, static_cast<uint8_t>(number));
-    case DType::i16: return all_are(t, static_cast<int16_t>(number));
-    case DType::u16: return all_are(t, static_cast<uint16_t>(number));
-    case DType::i32: return all_are(t, static_cast<int32_t>(number));
-    case DType::u32: return all_are(t, static_cast<uint32_t>(number));
-    case DType::i64: return all_are(t, static_cast<int64_t>(number));
-    case DType::u64: return all_are(t, static_cast<uint64_t>(number));
+    case DType::f32:
+      return all_are(t, static_cast<float>(number));
+    case DType::f64:
+      return all_are(t, number);
+    case DType::i8:
+      return all_are(t, static_cast<int8_t>(number));
+    case DType::u8:
+      return all_are(t, static_cast<uint8_t>(number));
+    case DType::i16:
+      return all_are(t, static_cast<int16_t>(number));
+    case DType::u16:
+      return all_are(t, static_cast<uint16_t>(number));
+    case DType::i32:
+      return all_are(t, static_cast<int32_t>(number));
+    case DType::u32:
+      return all_are(t, static_cast<uint32_t>(number));
+    case DType::i64:
+      return all_are(t, static_cast<int64_t>(number));
+    case DType::u64:
+      return all_are(t, static_cast<uint64_t>(number));
     case DType::f16:
     case DType::bf16: {
       const auto s = t.span<uint16_t>();
       if (number == 0) return std::all_of(s.begin(), s.end(), [](uint16_t v) { return (v & 0x7fff) == 0; });
       return number == 1 && all_are(t, static_cast<uint16_t>(t.dtype() == DType::f16 ? 0x3c00 : 0x3f80));
     }
-    default: return false;
+    default:
+      return false;
   }
 }
 
 bool same_shape(const ir::Fact& a, const ir::Fact& b) {
-  return a.has_rank() && b.has_rank() && std::equal(a.shape().begin(), a.shape().end(), b.shape().begin(), b.shape().end());
+  return a.has_rank() && b.has_rank() &&
+         std::equal(a.shape().begin(), a.shape().end(), b.shape().begin(), b.shape().end());
 }
 
 bool same_type(const ir::Fact& a, const ir::Fact& b) {
-  return a.type.is_tensor() && b.type.is_tensor() && a.dtype() == b.dtype() && a.dtype() != DType::undefined && same_shape(a, b);
+  return a.type.is_tensor() && b.type.is_tensor() && a.dtype() == b.dtype() && a.dtype() != DType::undefined &&
+         same_shape(a, b);
 }
 
 Result<Tensor> int64_tensor(std::span<const int64_t> values) {

@@ -10,7 +10,9 @@
 namespace trunnion::passes {
 
 // An operator of ai.onnx.
-inline bool is_op(const ir::Node* n, std::string_view op_type) { return n && n->domain().empty() && n->op_type() == op_type; }
+inline bool is_op(const ir::Node* n, std::string_view op_type) {
+  return n && n->domain().empty() && n->op_type() == op_type;
+}
 
 // Elements of the i-th input when it is a constant, else null.
 const Tensor* constant_input(const ir::Node& node, int i);
@@ -32,8 +34,8 @@ Result<Tensor> int64_tensor(std::span<const int64_t> values);
 // Axes of a tensor of this rank, made non-negative; nullopt when one is out of range or stands twice.
 std::optional<std::vector<int64_t>> normal_axes(std::vector<int64_t> axes, int rank);
 
-// For passes of the form "replace output 0 by an input": calls choose(node) for every node in order; where it gives a value,
-// the node is bypassed (and kept as it is where it makes a graph output that the value cannot become).
+// For passes of the form "replace output 0 by an input": calls choose(node) for every node in order; where it gives a
+// value, the node is bypassed (and kept as it is where it makes a graph output that the value cannot become).
 template <class F>
 Status bypass_all(ir::Graph& graph, ir::Rewriter& rw, std::string_view rule, F&& choose) {
   for (ir::Node* n = graph.first(); n;) {

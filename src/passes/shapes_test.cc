@@ -265,7 +265,9 @@ g(float[2,3,4] x) => (float[2,3,4] y, float[3,4,2] z, float[4,3,2] w) {
 }
 
 TEST(TransposeElimination, ScalarsAndVectors) {
-  expect_pass(transpose_elimination, "<opset: \"\" 17> g(float[] x, float[N] v) => (float[] y, float[N] z) { a = Transpose(x)\n y = Neg(a)\n b = Transpose(v)\n z = Neg(b) }",
+  expect_pass(transpose_elimination,
+              "<opset: \"\" 17> g(float[] x, float[N] v) => (float[] y, float[N] z) { a = Transpose(x)\n y = Neg(a)\n "
+              "b = Transpose(v)\n z = Neg(b) }",
               "<opset: \"\" 17> g(float[] x, float[N] v) => (float[] y, float[N] z) { y = Neg(x)\n z = Neg(v) }");
 }
 

@@ -41,7 +41,8 @@ Status transpose_elimination(ir::Graph& graph, PassContext& context) {
     rw.set_attr(n, "perm", std::move(both));
     rw.absorb(n, first);
   }
-  TRN_TRY(bypass_all(graph, rw, "transpose that moves nothing", [](ir::Node& n) { return moves_nothing(n) ? n.input(0) : nullptr; }));
+  TRN_TRY(bypass_all(graph, rw, "transpose that moves nothing",
+                     [](ir::Node& n) { return moves_nothing(n) ? n.input(0) : nullptr; }));
   context.changes += rw.changes();
   return {};
 }

@@ -1,9 +1,10 @@
-// TransposeOptimizer: element-wise nodes between transposes work in the order of axes in front of them, where that saves
-// transposes: Transpose -> Add -> Relu -> inverse Transpose becomes Add -> Relu, with the constants' axes moved along.
+// TransposeOptimizer: element-wise nodes between transposes work in the order of axes in front of them, where that
+// saves transposes: Transpose -> Add -> Relu -> inverse Transpose becomes Add -> Relu, with the constants' axes moved
+// along.
 //
-// For each permutation p: a region is a connected set of element-wise nodes whose inputs are constants, transposes by p, and
-// nodes of the set. It is converted as a whole when more transposes go than come: those in front of it go, those by the
-// inverse behind it go, and every value that something else reads needs a transpose of its own.
+// For each permutation p: a region is a connected set of element-wise nodes whose inputs are constants, transposes by
+// p, and nodes of the set. It is converted as a whole when more transposes go than come: those in front of it go, those
+// by the inverse behind it go, and every value that something else reads needs a transpose of its own.
 #include <algorithm>
 #include <set>
 #include <unordered_set>
@@ -16,15 +17,59 @@ namespace {
 
 using Perm = std::vector<int64_t>;
 
-constexpr std::string_view kElementwise[] = {
-    "Abs",     "Add",       "And",        "Cast", "Ceil",    "Celu",   "Clip",  "Cos",      "Div",        "Elu",     "Equal",      "Erf",
-    "Exp",     "Floor",     "Gelu",       "Greater", "GreaterOrEqual", "HardSigmoid", "HardSwish", "LeakyRelu", "Less", "LessOrEqual",
-    "Log",     "Max",       "Mean",       "Min",  "Mish",    "Mul",    "Neg",   "Not",      "Or",         "PRelu",   "Pow",        "Reciprocal",
-    "Relu",    "Round",     "Selu",       "Sigmoid", "Sign", "Sin",    "Softplus", "Softsign", "Sqrt",    "Sub",     "Sum",        "Tanh",
-    "ThresholdedRelu", "Where", "Xor"};
+constexpr std::string_view kElementwise[] = {"Abs",
+                                             "Add",
+                                             "And",
+                                             "Cast",
+                                             "Ceil",
+                                             "Celu",
+                                             "Clip",
+                                             "Cos",
+                                             "Div",
+                                             "Elu",
+                                             "Equal",
+                                             "Erf",
+                                             "Exp",
+                                             "Floor",
+                                             "Gelu",
+                                             "Greater",
+                                             "GreaterOrEqual",
+                                             "HardSigmoid",
+                                             "HardSwish",
+                                             "LeakyRelu",
+                                             "Less",
+                                             "LessOrEqual",
+                                             "Log",
+                                             "Max",
+                                             "Mean",
+                                             "Min",
+                                             "Mish",
+                                             "Mul",
+                                             "Neg",
+                                             "Not",
+                                             "Or",
+                                             "PRelu",
+                                             "Pow",
+                                             "Reciprocal",
+                                             "Relu",
+                                             "Round",
+                                             "Selu",
+                                             "Sigmoid",
+                                             "Sign",
+                                             "Sin",
+                                             "Softplus",
+                                             "Softsign",
+                                             "Sqrt",
+                                             "Sub",
+                                             "Sum",
+                                             "Tanh",
+                                             "ThresholdedRelu",
+                                             "Where",
+                                             "Xor"};
 
 bool is_elementwise(const ir::Node& n) {
-  if (!n.domain().empty() || n.outputs().size() != 1 || !n.output(0) || n.opset() < 7) return false;  // earlier: broadcast by attribute
+  if (!n.domain().empty() || n.outputs().size() != 1 || !n.output(0) || n.opset() < 7)
+    return false;  // earlier: broadcast by attribute
   return std::find(std::begin(kElementwise), std::end(kElementwise), n.op_type()) != std::end(kElementwise);
 }
 
@@ -45,7 +90,8 @@ Perm permutation(const ir::Node* n) {
   return p == sorted ? Perm() : p;
 }
 
-// The constant for the other order of axes; invalid when elements would have to move (more than one axis longer than 1).
+// The constant for the other order of axes; invalid when elements would have to move (more than one axis longer than
+// 1).
 Tensor reordered(const Tensor& t, const Perm& p) {
   const int rank = static_cast<int>(p.size());
   int long_axes = 0;
@@ -54,7 +100,8 @@ Tensor reordered(const Tensor& t, const Perm& p) {
   if (long_axes == 0) return t;  // broadcasts whatever the order is
   Shape dims;
   for (int i = 0; i < rank; ++i) dims.push_back(1);
-  for (int i = 0; i < t.rank(); ++i) dims[static_cast<size_t>(p[static_cast<size_t>(rank - t.rank() + i)])] = t.shape()[static_cast<size_t>(i)];
+  for (int i = 0; i < t.rank(); ++i)
+    dims[static_cast<size_t>(p[static_cast<size_t>(rank - t.rank() + i)])] = t.shape()[static_cast<size_t>(i)];
   return Tensor::borrow(t.dtype(), dims, t.raw(), std::make_shared<const Tensor>(t));
 }
 
@@ -71,7 +118,8 @@ class Region {
     for (ir::Node* n : nodes_) {
       for (ir::Value* v : n->inputs()) {
         if (!v || v->is_constant() || nodes_.contains(v->producer()) || !seen.insert(v->producer()).second) continue;
-        sum += v->output_uses() == 0 && std::all_of(v->users().begin(), v->users().end(), [&](ir::Node* u) { return nodes_.contains(u); });
+        sum += v->output_uses() == 0 &&
+               std::all_of(v->users().begin(), v->users().end(), [&](ir::Node* u) { return nodes_.contains(u); });
       }
       bool read_outside = n->output(0)->output_uses() > 0;
       std::unordered_set<const ir::Node*> users;
@@ -102,11 +150,13 @@ class Region {
     ir::Value* in = n->input(i);
     if (!in->is_constant()) return rw.set_input(n, i, in->producer()->input(0));
     Tensor t = reordered(in->constant(), perm_);
-    const bool same = t.rank() == in->constant().rank() && std::equal(t.shape().begin(), t.shape().end(), in->constant().shape().begin());
+    const bool same = t.rank() == in->constant().rank() &&
+                      std::equal(t.shape().begin(), t.shape().end(), in->constant().shape().begin());
     if (!same) rw.set_input(n, i, rw.constant(in->name(), std::move(t)));
   }
 
-  // Users outside the region read a transposed copy; transposes among them read the value itself, with both moves in one.
+  // Users outside the region read a transposed copy; transposes among them read the value itself, with both moves in
+  // one.
   void leave(ir::Node* n, ir::Rewriter& rw) {
     ir::Value* out = n->output(0);
     std::unordered_set<ir::Node*> stay;  // as users of `out`
@@ -155,7 +205,8 @@ std::unordered_set<ir::Node*> candidates(const ir::Graph& graph, const Perm& per
       if (v->is_constant()) {
         all = all && reordered(v->constant(), perm).valid();
       } else {
-        all = all && fits(v->fact) && v->producer() && (nodes.contains(v->producer()) || permutation(v->producer()) == perm);
+        all = all && fits(v->fact) && v->producer() &&
+              (nodes.contains(v->producer()) || permutation(v->producer()) == perm);
         some = true;
       }
     }

@@ -43,7 +43,9 @@ class Builder {
       for (int v : step.outputs)
         if (v >= 0) p.values[v].producer = index;
       if (n->def && n->def->flags.control_flow) {
-        step.kind = n->op_type() == "If" ? Step::Kind::branch : n->op_type() == "Loop" ? Step::Kind::loop : Step::Kind::scan;
+        step.kind = n->op_type() == "If"     ? Step::Kind::branch
+                    : n->op_type() == "Loop" ? Step::Kind::loop
+                                             : Step::Kind::scan;
         for (const char* name : {"then_branch", "else_branch", "body"}) {
           const ir::Graph* graph_body = n->graph_attr(name);
           if (!graph_body) continue;
@@ -67,7 +69,8 @@ class Builder {
     const auto read = reads(p);
     for (const auto& [value, id] : ids) {
       ValueInfo& info = p.values[static_cast<size_t>(id)];
-      if (!info.constant.valid() || info.constant.count() == 0 || info.output >= 0 || read[static_cast<size_t>(id)]) continue;
+      if (!info.constant.valid() || info.constant.count() == 0 || info.output >= 0 || read[static_cast<size_t>(id)])
+        continue;
       info.constant = Tensor::borrow(info.constant.dtype(), info.constant.shape(), nullptr, nullptr);
       p.unread.push_back(value);
     }
@@ -80,7 +83,8 @@ class Builder {
     std::vector<bool> read(p.values.size(), false);
     for (const auto& step : p.steps) {
       for (size_t i = 0; i < step.inputs.size(); ++i)
-        if (step.inputs[i] >= 0 && (!step.executable || step.executable->reads_input(static_cast<int>(i)))) read[static_cast<size_t>(step.inputs[i])] = true;
+        if (step.inputs[i] >= 0 && (!step.executable || step.executable->reads_input(static_cast<int>(i))))
+          read[static_cast<size_t>(step.inputs[i])] = true;
       for (const auto& body : step.bodies)
         for (int v : body.captures) read[static_cast<size_t>(v)] = true;
     }
@@ -109,7 +113,8 @@ class Builder {
       ValueInfo& from = p.values[static_cast<size_t>(p.steps[s].inputs[static_cast<size_t>(at)])];
       const ValueInfo& view = p.values[static_cast<size_t>(p.steps[s].outputs[0])];
       from.held_until = std::max(from.held_until, view.held_until);
-      if (view.output_buffer >= 0 && from.producer >= 0 && from.output_buffer < 0) from.output_buffer = view.output_buffer;
+      if (view.output_buffer >= 0 && from.producer >= 0 && from.output_buffer < 0)
+        from.output_buffer = view.output_buffer;
     }
   }
 
@@ -120,7 +125,8 @@ class Builder {
 
 }  // namespace
 
-Result<std::unique_ptr<Program>> build(const ir::Graph& graph, ep::Provider& provider, std::shared_ptr<const void> owner) {
+Result<std::unique_ptr<Program>> build(const ir::Graph& graph, ep::Provider& provider,
+                                       std::shared_ptr<const void> owner) {
   return Builder(provider, std::move(owner)).build(graph);
 }
 

@@ -8,7 +8,9 @@ namespace trunnion::plan {
 class ArenaPlanner {
  public:
   static constexpr size_t kAlignment = 64;
-  static size_t rounded(size_t bytes) { return bytes == 0 ? kAlignment : (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+  static size_t rounded(size_t bytes) {
+    return bytes == 0 ? kAlignment : (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
 
   size_t take(size_t bytes);
   void give(size_t offset, size_t bytes);

@@ -12,7 +12,8 @@ int Placement::count(int provider) const {
 
 namespace {
 
-Status place_graph(const ir::Graph& graph, std::span<const std::unique_ptr<ep::Provider>> providers, Placement& placement) {
+Status place_graph(const ir::Graph& graph, std::span<const std::unique_ptr<ep::Provider>> providers,
+                   Placement& placement) {
   std::vector<ep::Claims> claims;
   for (const auto& p : providers) {
     claims.emplace_back(graph.node_id_bound());
@@ -29,7 +30,8 @@ Status place_graph(const ir::Graph& graph, std::span<const std::unique_ptr<ep::P
     if (at.provider < 0) {
       if (at.refused.size() == 1) return error(Code::not_implemented, "{}", at.refused[0].reason);
       std::string reasons;
-      for (const auto& r : at.refused) reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", r.provider, r.reason);
+      for (const auto& r : at.refused)
+        reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", r.provider, r.reason);
       return error(Code::not_implemented, "{}: no provider can run it ({})", n->label(), reasons);
     }
     placement.nodes.push_back(std::move(at));

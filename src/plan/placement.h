@@ -29,7 +29,8 @@ struct Placement {
   int count(int provider) const;
 };
 
-// Asks the providers in order; the first that takes a node gets it. A node that none takes is an error with every reason.
+// Asks the providers in order; the first that takes a node gets it. A node that none takes is an error with every
+// reason.
 Result<Placement> place(const ir::Graph& graph, std::span<const std::unique_ptr<ep::Provider>> providers);
 
 }  // namespace trunnion::plan

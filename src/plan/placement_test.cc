@@ -5,19 +5,12 @@
 
 #include "ep/cpu/cpu_provider.h"
 #include "ep/null/null_provider.h"
-#include "ir/text.h"
-#include "ops/catalog.h"
+#include "ops/parsed_graph.h"
 
 namespace trunnion::plan {
 namespace {
 
-std::unique_ptr<ir::Graph> parse(std::string_view text) {
-  auto g = ir::parse_graph(text);
-  EXPECT_TRUE(g.ok()) << g.status().message();
-  if (!g.ok()) return nullptr;
-  EXPECT_TRUE(ops::resolve(**g).ok() && ops::infer(**g).ok());
-  return std::move(g).value();
-}
+using ops::test::parsed;
 
 std::vector<std::unique_ptr<ep::Provider>> null_and_cpu() {
   std::vector<std::unique_ptr<ep::Provider>> list;
@@ -27,7 +20,7 @@ std::vector<std::unique_ptr<ep::Provider>> null_and_cpu() {
 }
 
 TEST(Placement, EveryRefusalKeepsItsReason) {
-  const auto g = parse(R"(<opset: "" 17>
+  const auto g = parsed(R"(<opset: "" 17>
 g(float[2] x, bool[] flag) => (float[2] y) {
   [negate] t = Neg(x)
   [choose] y = If<then_branch=a() => (o) { [inner] o = Relu(t) }, else_branch=b() => (p) { p = Abs(t) }>(flag)
@@ -48,7 +41,7 @@ g(float[2] x, bool[] flag) => (float[2] y) {
 }
 
 TEST(Placement, ANodeThatNobodyTakesIsAnErrorWithEveryReason) {
-  const auto g = parse(R"(<opset: "" 17>
+  const auto g = parsed(R"(<opset: "" 17>
 g(float[2] x) => (float[2] y) {
   [negate] y = Neg(x)
 })");
@@ -63,7 +56,7 @@ g(float[2] x) => (float[2] y) {
 }
 
 TEST(Placement, ANullProviderCompilesNothing) {
-  const auto g = parse(R"(<opset: "" 17>
+  const auto g = parsed(R"(<opset: "" 17>
 g(float[2] x) => (float[2] y) {
   y = Neg(x)
 })");

@@ -1,5 +1,5 @@
-// Program: what a graph becomes before it runs. Immutable, shared by all threads. Segment: a stretch of a Program planned
-// for concrete shapes: which steps run, where every value lives. run/ needs nothing of plan but this header.
+// Program: what a graph becomes before it runs. Immutable, shared by all threads. Segment: a stretch of a Program
+// planned for concrete shapes: which steps run, where every value lives. run/ needs nothing of plan but this header.
 #pragma once
 #include <memory>
 #include <span>
@@ -43,12 +43,12 @@ struct ValueInfo {
   const std::string* name = nullptr;
   DType dtype = DType::undefined;
   bool is_tensor = true;
-  int producer = -1;        // step; -1: input or constant
-  int last_use = -1;        // last step that reads it; steps.size() when it is an output of the program
-  int held_until = -1;      // the same, views of it included
-  int output = -1;          // first index in Program::outputs
-  int output_buffer = -1;   // output whose buffer it may live in: its own, or that of a view of it
-  Tensor constant;          // elements of a constant; without data when no step reads them
+  int producer = -1;       // step; -1: input or constant
+  int last_use = -1;       // last step that reads it; steps.size() when it is an output of the program
+  int held_until = -1;     // the same, views of it included
+  int output = -1;         // first index in Program::outputs
+  int output_buffer = -1;  // output whose buffer it may live in: its own, or that of a view of it
+  Tensor constant;         // elements of a constant; without data when no step reads them
 };
 
 class Program {
@@ -88,9 +88,9 @@ struct PlannedStep {
   size_t scratch_bytes = 0;
 };
 
-// Steps [begin, end) with all shapes known. Immutable. When end is not the end of the program, step `end` is one whose output
-// shapes depend on elements (or that holds no tensors, or has bodies): it runs on its own, and the segment after it is
-// chosen by the shapes that it gave.
+// Steps [begin, end) with all shapes known. Immutable. When end is not the end of the program, step `end` is one whose
+// output shapes depend on elements (or that holds no tensors, or has bodies): it runs on its own, and the segment after
+// it is chosen by the shapes that it gave.
 struct Segment {
   const Program* program = nullptr;
   int begin = 0, end = 0;
@@ -102,12 +102,13 @@ struct Segment {
 
 // What is known of a value when a segment is planned: its shape (the view, data not read) and, for constants, elements.
 struct Known {
-  const TensorView* view = nullptr;    // null: not a tensor, or not computed
+  const TensorView* view = nullptr;  // null: not a tensor, or not computed
   const Tensor* constant = nullptr;
 };
 
 // Plans the steps from `begin` on, as far as shapes follow. known(v) answers for values that earlier steps made.
-Result<std::shared_ptr<const Segment>> make_segment(const Program& program, int begin, FunctionRef<Known(int)> known, int threads);
+Result<std::shared_ptr<const Segment>> make_segment(const Program& program, int begin, FunctionRef<Known(int)> known,
+                                                    int threads);
 
 // Shapes and types of the outputs of one step, from its actual inputs (views with data; null: absent).
 // An output whose shape cannot be known before the kernel runs has rank -1.
@@ -122,6 +123,7 @@ Status infer_step(const Step& step, std::span<const TensorView* const> inputs, s
 OutputShape declared_output(const ir::Graph& body, int output);
 
 // Builds the program of a graph (and of all bodies). `owner` keeps the graph alive.
-Result<std::unique_ptr<Program>> build(const ir::Graph& graph, ep::Provider& provider, std::shared_ptr<const void> owner);
+Result<std::unique_ptr<Program>> build(const ir::Graph& graph, ep::Provider& provider,
+                                       std::shared_ptr<const void> owner);
 
 }  // namespace trunnion::plan

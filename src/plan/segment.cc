@@ -25,9 +25,14 @@ Result<Tensor> from_content(const ir::Fact& fact, const Shape& shape) {
   for (int64_t i = 0; i < t.count(); ++i) {
     const int64_t v = (*fact.content)[static_cast<size_t>(i)].value();
     switch (fact.dtype()) {
-      case DType::i64: t.data<int64_t>()[i] = v; break;
-      case DType::i32: t.data<int32_t>()[i] = static_cast<int32_t>(v); break;
-      default: return not_implemented("content of type {}", dtype_name(fact.dtype()));
+      case DType::i64:
+        t.data<int64_t>()[i] = v;
+        break;
+      case DType::i32:
+        t.data<int32_t>()[i] = static_cast<int32_t>(v);
+        break;
+      default:
+        return not_implemented("content of type {}", dtype_name(fact.dtype()));
     }
   }
   return t;
@@ -62,7 +67,7 @@ class SegmentBuilder {
   }
 
  private:
-  struct Local {          // a value that this segment makes
+  struct Local {  // a value that this segment makes
     int spot = -1;
     int group = -1;
     const Tensor* constant = nullptr;
@@ -130,7 +135,11 @@ class SegmentBuilder {
       const int64_t count = element_count(*shapes_[k]);
       if (count < 0 || out_[k].dtype() == DType::undefined) return false;
       content = content && content_known(out_[k], count);
-      bytes += storage_bytes(out_[k].dtype(), count).value_or(SIZE_MAX / 4);
+      const auto size = storage_bytes(out_[k].dtype(), count);
+      if (!size)
+        return invalid_argument("{}: output {} of shape {} is too large: the size overflows", step.node->label(), k,
+                                shape_text(*shapes_[k]));
+      bytes += *size;
     }
     if (content && !step.outputs.empty()) {
       for (size_t k = 0; k < step.outputs.size(); ++k)
@@ -191,8 +200,8 @@ class SegmentBuilder {
   }
 
   Result<bool> add_step(const Step& step, int index) {
-    // Views: the bytes of the input under the output's shape. An output of the program needs bytes of its own unless the
-    // root already lives in its buffer.
+    // Views: the bytes of the input under the output's shape. An output of the program needs bytes of its own unless
+    // the root already lives in its buffer.
     if (const int at = view_input(step); at >= 0) {
       const int from = step.inputs[static_cast<size_t>(at)], v = step.outputs[0];
       const TensorView& view = *known_in_[static_cast<size_t>(at)].view;
@@ -218,7 +227,11 @@ class SegmentBuilder {
       const ValueInfo& info = p_.values[v];
       const bool strings = out_[k].dtype() == DType::string;
       const bool buffer = !strings && info.output_buffer >= 0 && !output_taken(info.output_buffer);
-      Spot& spot = add_spot(v, strings ? Spot::Where::strings : buffer ? Spot::Where::output : Spot::Where::arena, out_[k].dtype(), *shapes_[k]);
+      Spot& spot = add_spot(v,
+                            strings  ? Spot::Where::strings
+                            : buffer ? Spot::Where::output
+                                     : Spot::Where::arena,
+                            out_[k].dtype(), *shapes_[k]);
       if (buffer) {
         spot.index = info.output_buffer;
         outputs_taken_.push_back(info.output_buffer);
@@ -234,7 +247,9 @@ class SegmentBuilder {
     return true;
   }
 
-  bool output_taken(int k) const { return std::find(outputs_taken_.begin(), outputs_taken_.end(), k) != outputs_taken_.end(); }
+  bool output_taken(int k) const {
+    return std::find(outputs_taken_.begin(), outputs_taken_.end(), k) != outputs_taken_.end();
+  }
 
   bool view_allowed(int from, int v) {
     const ValueInfo& to = p_.values[v];
@@ -351,7 +366,8 @@ class SegmentBuilder {
       }
       return g;
     };
-    const int out = static_cast<int>(std::find(step.outputs.begin(), step.outputs.end(), spot.value) - step.outputs.begin());
+    const int out =
+        static_cast<int>(std::find(step.outputs.begin(), step.outputs.end(), spot.value) - step.outputs.begin());
     for (const auto& row : flags.in_place)
       if (row.in >= 0 && row.out == out)
         if (const int g = candidate(static_cast<size_t>(row.in)); g >= 0) return g;
@@ -381,7 +397,8 @@ class SegmentBuilder {
 
 }  // namespace
 
-Result<std::shared_ptr<const Segment>> make_segment(const Program& program, int begin, FunctionRef<Known(int)> known, int threads) {
+Result<std::shared_ptr<const Segment>> make_segment(const Program& program, int begin, FunctionRef<Known(int)> known,
+                                                    int threads) {
   return SegmentBuilder(program, begin, known, threads).build();
 }
 

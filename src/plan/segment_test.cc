@@ -6,7 +6,7 @@
 #include <random>
 
 #include "ep/cpu/cpu_provider.h"
-#include "ir/text.h"
+#include "ops/parsed_graph.h"
 #include "ops/random_graph.h"
 #include "plan/memory.h"
 #include "plan/program.h"
@@ -68,18 +68,8 @@ struct Planned {
   }
 };
 
-std::shared_ptr<ir::Graph> parse(std::string_view text) {
-  auto g = ir::parse_graph(text);
-  EXPECT_TRUE(g.ok()) << g.status().message();
-  if (!g.ok()) return nullptr;
-  auto s = ops::resolve(**g);
-  if (s.ok()) s = ops::infer(**g);
-  EXPECT_TRUE(s.ok()) << s.message();
-  return std::move(g).value();
-}
-
 Planned planned(std::string_view text, std::vector<Shape> inputs) {
-  Planned p(parse(text));
+  Planned p(ops::test::parsed(text));
   for (size_t i = 0; i < inputs.size(); ++i) p.give(p.program->inputs[i], DType::f32, inputs[i]);
   p.plan();
   return p;
@@ -94,7 +84,8 @@ g(float[N,8] x) => (float[N,8] y) {
   d = Neg(c)
   e = Mul(d, d)
   y = Add(e, x)
-})", {{3, 8}});
+})",
+                         {{3, 8}});
   EXPECT_EQ(p.segment->arena_bytes, ArenaPlanner::rounded(96));
   for (const char* v : {"a", "b", "c", "d", "e"}) EXPECT_EQ(p.spot(v)->offset, 0u) << v;
   EXPECT_EQ(p.spot("y")->where, Where::output);
@@ -109,7 +100,8 @@ g(float[N,8] x) => (float[N,8] y, float[N,8] z) {
   y = Neg(c)
   d = Abs(y)
   z = Add(d, c)
-})", {{4, 8}});
+})",
+                         {{4, 8}});
   EXPECT_NE(p.spot("b")->offset, p.spot("a")->offset);  // a is read again
   EXPECT_NE(p.spot("d")->where, Where::output);         // y belongs to the caller
   EXPECT_NE(p.spot("d")->offset, p.spot("c")->offset);
@@ -128,7 +120,8 @@ g(float[N,8] x) => (float[N,8] y) {
   w = Reshape(v, shape)
   z = Sum(v, w)
   y = Neg(z)
-})", {{4, 8}});
+})",
+                         {{4, 8}});
   EXPECT_NE(p.spot("s")->offset, p.spot("a")->offset);  // read again after the first sum is written
   EXPECT_EQ(p.spot("s")->offset, p.spot("b")->offset);
   EXPECT_EQ(p.spot("u")->offset, p.spot("t")->offset);  // element by element
@@ -151,7 +144,8 @@ g(float[N,8] x) => (float[?] y, float[?,8] z) {
   y = Neg(f)
   q = Abs(x)
   z = Reshape(q, wide)
-})", {{2, 8}});
+})",
+                         {{2, 8}});
   EXPECT_EQ(p.spot("v")->where, Where::alias);
   EXPECT_EQ(p.spot("v")->index, p.id("x"));
   EXPECT_EQ(p.spot("b")->offset, p.spot("a")->offset);
@@ -178,9 +172,11 @@ g(float[N,C] x) => (float[?,?] y, int64[?] rows) {
   total = ReduceProd<keepdims=0>(axis)
   filled = ConstantOfShape(axis)
   y = Add(y0, filled)
-})", {{6, 5}});
+})",
+                         {{6, 5}});
   EXPECT_EQ(p.segment->end, static_cast<int>(p.program->steps.size()));
-  for (const char* v : {"shape", "rows", "half", "target", "axis", "total", "filled", "y0"}) EXPECT_FALSE(p.runs(v)) << v;
+  for (const char* v : {"shape", "rows", "half", "target", "axis", "total", "filled", "y0"})
+    EXPECT_FALSE(p.runs(v)) << v;
   EXPECT_EQ(p.spot("y")->shape, (Shape{3, 10}));
   const Spot* target = p.spot("target");
   ASSERT_EQ(target->where, Where::constant);
@@ -199,7 +195,8 @@ g(float[N] x) => (float[M] y) {
   g0 = Reshape(f, flat)
   g1 = Relu(g0)
   y = Add(g1, g1)
-})", {{5}});
+})",
+                   {{5}});
   EXPECT_EQ(p.segment->end, 1);
   EXPECT_TRUE(p.runs("a"));
   EXPECT_GE(p.program->values[static_cast<size_t>(p.id("f"))].held_until,
@@ -211,7 +208,7 @@ g(float[N] x) => (float[M] y) {
 }
 
 TEST(Segment, ErrorsNameTheNode) {
-  Planned p(parse(R"(<opset: "" 17>
+  Planned p(ops::test::parsed(R"(<opset: "" 17>
 g(float[N] x, float[M] z) => (float[?] y) {
   [adder] y = Add(x, z)
 })"));

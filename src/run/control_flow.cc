@@ -13,7 +13,8 @@ using trunnion::Value;
 
 Result<bool> read_bool(const TensorView& v, const char* what) {
   if (v.dtype != DType::boolean || v.count != 1)
-    return invalid_argument("{} must be one bool, it is {} of type {}", what, shape_text(v.shape()), dtype_name(v.dtype));
+    return invalid_argument("{} must be one bool, it is {} of type {}", what, shape_text(v.shape()),
+                            dtype_name(v.dtype));
   return *v.as<uint8_t>() != 0;
 }
 
@@ -68,7 +69,9 @@ Status run_loop(Executor& executor, int index, Frame& frame, const RunEnv& env) 
   int64_t trips = -1;  // no limit
   if (step.inputs.size() > 0 && step.inputs[0] >= 0) {
     const TensorView m = frame.feed(step.inputs[0]).view;
-    if (m.dtype != DType::i64 || m.count != 1) return invalid_argument("the trip count must be one int64, it is {} of type {}", shape_text(m.shape()), dtype_name(m.dtype));
+    if (m.dtype != DType::i64 || m.count != 1)
+      return invalid_argument("the trip count must be one int64, it is {} of type {}", shape_text(m.shape()),
+                              dtype_name(m.dtype));
     trips = std::max<int64_t>(0, *m.as<int64_t>());
   }
   bool go = true;
@@ -79,7 +82,8 @@ Status run_loop(Executor& executor, int index, Frame& frame, const RunEnv& env) 
   const size_t results = body.program->outputs.size();
   const size_t formal = body.program->inputs.size() - body.captures.size();
   if (formal != carried + 2 || results < carried + 1)
-    return invalid_graph("the body has {} inputs and {} outputs; {} loop-carried values need {} and at least {}", formal, results, carried, carried + 2, carried + 1);
+    return invalid_graph("the body has {} inputs and {} outputs; {} loop-carried values need {} and at least {}",
+                         formal, results, carried, carried + 2, carried + 1);
   const size_t scans = results - 1 - carried;
 
   std::vector<Feed> feeds = capture_feeds(body, frame);
@@ -88,7 +92,8 @@ Status run_loop(Executor& executor, int index, Frame& frame, const RunEnv& env) 
   std::vector<Stacker> stackers(scans, Stacker(trips));
   const Value counter = iteration_tensor(0, declared_rank(graph, 0));
   Value condition = bool_tensor(go, declared_rank(graph, 1));
-  if (!counter.tensor().valid() || !condition.tensor().valid()) return error(Code::fail, "Failed to allocate memory for a loop counter");
+  if (!counter.tensor().valid() || !condition.tensor().valid())
+    return error(Code::fail, "Failed to allocate memory for a loop counter");
 
   int64_t i = 0;
   for (; go && (trips < 0 || i < trips); ++i) {
@@ -141,14 +146,16 @@ Result<Tensor> slice(const TensorView& x, int64_t axis, int64_t at) {
     if (i > axis) inner *= x.dims[i];
   }
   const size_t element = size_of(x.dtype);
-  if (axis == 0) return Tensor::borrow(x.dtype, dims, x.as<std::byte>() + static_cast<size_t>(at * inner) * element, nullptr);
+  if (axis == 0)
+    return Tensor::borrow(x.dtype, dims, x.as<std::byte>() + static_cast<size_t>(at * inner) * element, nullptr);
   TRN_ASSIGN(Tensor t, Tensor::allocate(x.dtype, dims));
   for (int64_t o = 0; o < outer; ++o) {
     const int64_t from = (o * x.dims[axis] + at) * inner;
     if (x.dtype == DType::string)
       std::copy_n(x.as<std::string>() + from, inner, t.data<std::string>() + o * inner);
     else if (inner)
-      std::memcpy(t.data<std::byte>() + static_cast<size_t>(o * inner) * element, x.as<std::byte>() + static_cast<size_t>(from) * element, static_cast<size_t>(inner) * element);
+      std::memcpy(t.data<std::byte>() + static_cast<size_t>(o * inner) * element,
+                  x.as<std::byte>() + static_cast<size_t>(from) * element, static_cast<size_t>(inner) * element);
   }
   return t;
 }
@@ -247,8 +254,8 @@ Status run_scan(Executor& executor, int index, Frame& frame, const RunEnv& env) 
   for (size_t k = 0; k < plan.outs && plan.states + k < step.outputs.size(); ++k) {
     if (step.outputs[plan.states + k] < 0) continue;
     const auto declared = plan::declared_output(graph, static_cast<int>(plan.states + k));
-    TRN_ASSIGN(Tensor t, std::move(stackers[k])
-                             .finish(plan.out_axis[k], plan.out_reverse[k], declared.dtype, declared.shape));
+    TRN_ASSIGN(Tensor t,
+               std::move(stackers[k]).finish(plan.out_axis[k], plan.out_reverse[k], declared.dtype, declared.shape));
     frame.set_value(step.outputs[plan.states + k], std::move(t));
   }
   return {};
@@ -338,13 +345,16 @@ Status run_batched_scan(Executor& executor, int index, Frame& frame, const RunEn
 
 Status run_control_flow(Executor& executor, int index, Frame& frame, const RunEnv& env) {
   switch (frame.program.steps[static_cast<size_t>(index)].kind) {
-    case plan::Step::Kind::branch: return run_branch(executor, index, frame, env);
-    case plan::Step::Kind::loop: return run_loop(executor, index, frame, env);
+    case plan::Step::Kind::branch:
+      return run_branch(executor, index, frame, env);
+    case plan::Step::Kind::loop:
+      return run_loop(executor, index, frame, env);
     case plan::Step::Kind::scan:  // version 8 has a batch dimension in front and optional sequence lengths
       return frame.program.steps[static_cast<size_t>(index)].node->since() < 9
                  ? run_batched_scan(executor, index, frame, env)
                  : run_scan(executor, index, frame, env);
-    case plan::Step::Kind::kernel: break;
+    case plan::Step::Kind::kernel:
+      break;
   }
   return error(Code::engine_error, "step {} has no bodies", index);
 }

@@ -12,8 +12,8 @@ namespace trunnion::run {
 
 Status step_error(const plan::Step& step, const Status& status) {
   if (status.message() == terminated().message()) return status;
-  return error(status.code(), "Non-zero status code returned while running {} node. Name:'{}' Status Message: {}", step.node->op_type(),
-               step.node->name(), status.message());
+  return error(status.code(), "Non-zero status code returned while running {} node. Name:'{}' Status Message: {}",
+               step.node->op_type(), step.node->name(), status.message());
 }
 
 Status terminated() { return Status(Code::fail, "Exiting due to terminate flag being set to true."); }
@@ -134,7 +134,8 @@ Status Executor::run_segments(Frame& frame, PlanCache::SegmentPtr segment, const
     const plan::Step& step = program_.steps[static_cast<size_t>(index)];
     if (env.cancelled()) return terminated();
     const int64_t begin = env.recorder ? os::monotonic_ns() : 0;
-    Status s = step.kind == plan::Step::Kind::kernel ? frame.run_dynamic(index) : run_control_flow(*this, index, frame, env);
+    Status s =
+        step.kind == plan::Step::Kind::kernel ? frame.run_dynamic(index) : run_control_flow(*this, index, frame, env);
     if (s.ok()) s = frame.task_error;
     if (env.recorder) env.recorder->step(step, begin, os::monotonic_ns());
     if (!s.ok()) return step_error(step, s);

@@ -23,8 +23,8 @@ class Recorder {
 // What one call of a session brings along.
 struct RunEnv {
   ThreadPool* pool = nullptr;
-  int threads = 1;                                // cap for this session
-  const std::atomic<bool>* terminate = nullptr;   // polled between steps and iterations
+  int threads = 1;                               // cap for this session
+  const std::atomic<bool>* terminate = nullptr;  // polled between steps and iterations
   Recorder* recorder = nullptr;
   bool cancelled() const { return terminate && terminate->load(std::memory_order_relaxed); }
 };
@@ -54,13 +54,13 @@ class Executor {
   Executor& body(int step, int i) { return *bodies_[static_cast<size_t>(step)][static_cast<size_t>(i)]; }
   size_t arena_bytes() const;  // memory held by idle frames, bodies included
   const PlanCache& plans() const { return plans_; }
-  void trim();                    // gives the memory of idle frames back
+  void trim();  // gives the memory of idle frames back
 
  private:
   Result<PlanCache::SegmentPtr> first_segment(std::span<const Feed> feeds);
   Result<PlanCache::SegmentPtr> next_segment(const PlanCache::SegmentPtr& from, const Frame& frame);
-  Status run_segments(Frame& frame, PlanCache::SegmentPtr segment, const RunEnv& env, std::span<trunnion::Value> outputs,
-                      std::span<const bool> wanted);
+  Status run_segments(Frame& frame, PlanCache::SegmentPtr segment, const RunEnv& env,
+                      std::span<trunnion::Value> outputs, std::span<const bool> wanted);
   std::unique_ptr<Frame> acquire(const plan::Segment* root);
   void give_back(std::unique_ptr<Frame> frame);
 

@@ -54,7 +54,8 @@ Frame::Frame(const plan::Program& p) : program(p) {
   }
 }
 
-Status Frame::bind(size_t depth, std::shared_ptr<const plan::Segment> s, std::span<trunnion::Value> outputs, std::span<const bool> given) {
+Status Frame::bind(size_t depth, std::shared_ptr<const plan::Segment> s, std::span<trunnion::Value> outputs,
+                   std::span<const bool> given) {
   if (bound_.size() <= depth) {
     bound_.resize(depth + 1);
     arenas_.resize(depth + 1);
@@ -63,8 +64,7 @@ Status Frame::bind(size_t depth, std::shared_ptr<const plan::Segment> s, std::sp
   TRN_TRY(arenas_[depth].reserve(s->arena_bytes));
   std::byte* base = arenas_[depth].data();
   if (b.segment != s || b.base != base) {
-    b.segment = s;
-    b.base = base;
+    b.segment.reset();  // set when all is bound: a failure on the way leaves the frame unbound
     b.aliases.clear();
     b.outputs.clear();
     // Whatever was bound deeper belonged to another chain of segments.
@@ -74,15 +74,21 @@ Status Frame::bind(size_t depth, std::shared_ptr<const plan::Segment> s, std::sp
       view = {spot.dtype, static_cast<int32_t>(spot.shape.size()), spot.shape.data(), spot.count, nullptr};
       folded_[static_cast<size_t>(spot.value)] = nullptr;
       switch (spot.where) {
-        case Spot::Where::arena: view.data = base + spot.offset; break;
+        case Spot::Where::arena:
+          view.data = base + spot.offset;
+          break;
         case Spot::Where::constant: {
           const Tensor& t = s->constants[static_cast<size_t>(spot.index)];
           view.data = t.raw();
           folded_[static_cast<size_t>(spot.value)] = &t;
           break;
         }
-        case Spot::Where::alias: b.aliases.push_back({spot.value, spot.index}); break;
-        case Spot::Where::output: b.outputs.push_back({spot.value, spot.index}); break;
+        case Spot::Where::alias:
+          b.aliases.push_back({spot.value, spot.index});
+          break;
+        case Spot::Where::output:
+          b.outputs.push_back({spot.value, spot.index});
+          break;
         case Spot::Where::strings: {
           TRN_ASSIGN(Tensor t, Tensor::allocate(DType::string, spot.shape));
           view.data = t.raw();
@@ -96,9 +102,12 @@ Status Frame::bind(size_t depth, std::shared_ptr<const plan::Segment> s, std::sp
       c.state_ = planned.state.get();
       c.scratch_ = planned.scratch_bytes ? base + planned.scratch_offset : nullptr;
     }
+    b.segment = s;
+    b.base = base;
   }
   TRN_TRY(bind_outputs(b, outputs, given));
-  for (const auto& [value, root] : b.aliases) views[static_cast<size_t>(value)].data = views[static_cast<size_t>(root)].data;
+  for (const auto& [value, root] : b.aliases)
+    views[static_cast<size_t>(value)].data = views[static_cast<size_t>(root)].data;
   return {};
 }
 
@@ -116,9 +125,11 @@ Status Frame::bind_outputs(const Bound& b, std::span<trunnion::Value> outputs, s
     } else if (!own && out.is_tensor() && out.tensor().dtype() == view.dtype && out.tensor().count() == view.count) {
       // Right so far; the shape is compared where the output itself is bound.
     } else if (!own || (!out.is_tensor() || out.tensor().dtype() != view.dtype ||
-                       !std::equal(out.tensor().shape().begin(), out.tensor().shape().end(), view.shape().begin(), view.shape().end()))) {
-      return invalid_argument("output '{}': the buffer given is {} {}, the result is tensor({}) {}", *program.values[static_cast<size_t>(value)].name,
-                              out.type().text(), out.is_tensor() ? shape_text(out.tensor().shape()) : "", dtype_name(view.dtype),
+                        !std::equal(out.tensor().shape().begin(), out.tensor().shape().end(), view.shape().begin(),
+                                    view.shape().end()))) {
+      return invalid_argument("output '{}': the buffer given is {} {}, the result is tensor({}) {}",
+                              *program.values[static_cast<size_t>(value)].name, out.type().text(),
+                              out.is_tensor() ? shape_text(out.tensor().shape()) : "", dtype_name(view.dtype),
                               shape_text(view.shape()));
     }
     view.data = out.tensor().raw();
@@ -133,7 +144,8 @@ void Frame::set_input(int value, const Feed& feed) {
 
 plan::Known Frame::known(int value) const {
   const auto v = static_cast<size_t>(value);
-  if (const Tensor& c = program.values[v].constant; c.valid()) return {&views[v], c.raw() || c.count() == 0 ? &c : nullptr};
+  if (const Tensor& c = program.values[v].constant; c.valid())
+    return {&views[v], c.raw() || c.count() == 0 ? &c : nullptr};
   if (views[v].dtype == DType::undefined) return {};
   return {&views[v], folded_[v]};
 }
@@ -206,8 +218,9 @@ Status Frame::run_dynamic(int index) {
   const plan::Step& step = program.steps[static_cast<size_t>(index)];
   ops::KernelContext& c = contexts[static_cast<size_t>(index)];
   current_ = &step;
-  const bool tensors_out = std::all_of(step.outputs.begin(), step.outputs.end(),
-                                       [&](int v) { return v < 0 || program.values[static_cast<size_t>(v)].is_tensor; });
+  const bool tensors_out = std::all_of(step.outputs.begin(), step.outputs.end(), [&](int v) {
+    return v < 0 || program.values[static_cast<size_t>(v)].is_tensor;
+  });
   bool tensors_in = true;
   std::vector<const TensorView*> in(step.inputs.size(), nullptr);
   for (size_t i = 0; i < step.inputs.size(); ++i)
@@ -255,7 +268,8 @@ Status Frame::finish(std::span<trunnion::Value> outputs, std::span<const bool> g
       outputs[k] = *value;
       continue;
     }
-    if (outputs[k].is_tensor() && outputs[k].tensor().raw() == view.data && info.output == static_cast<int>(k)) continue;  // in place already
+    if (outputs[k].is_tensor() && outputs[k].tensor().raw() == view.data && info.output == static_cast<int>(k))
+      continue;  // in place already
     const bool strings = view.dtype == DType::string;
     if (!given[k]) {
       if (shared_out(v)) {
@@ -264,10 +278,12 @@ Status Frame::finish(std::span<trunnion::Value> outputs, std::span<const bool> g
       }
       TRN_ASSIGN(Tensor t, Tensor::allocate(view.dtype, view.shape()));
       outputs[k] = std::move(t);
-    } else if (!outputs[k].is_tensor() || outputs[k].tensor().dtype() != view.dtype || outputs[k].tensor().shape() != Shape(view.shape())) {
-      return invalid_argument("output '{}': the buffer given is {} {}, the result is tensor({}) {}", *info.name, outputs[k].type().text(),
-                              outputs[k].is_tensor() ? shape_text(outputs[k].tensor().shape()) : "", dtype_name(view.dtype),
-                              shape_text(view.shape()));
+    } else if (!outputs[k].is_tensor() || outputs[k].tensor().dtype() != view.dtype ||
+               outputs[k].tensor().shape() != Shape(view.shape())) {
+      return invalid_argument("output '{}': the buffer given is {} {}, the result is tensor({}) {}", *info.name,
+                              outputs[k].type().text(),
+                              outputs[k].is_tensor() ? shape_text(outputs[k].tensor().shape()) : "",
+                              dtype_name(view.dtype), shape_text(view.shape()));
     }
     const Tensor& to = outputs[k].tensor();
     if (strings)
@@ -283,7 +299,8 @@ void Frame::parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t,
     fn(0, count);
     return;
   }
-  auto s = env->pool->parallel_for(count, grain, [&](int64_t b, int64_t e) { fn(b, e); }, env->threads);
+  auto s = env->pool->parallel_for(
+      count, grain, [&](int64_t b, int64_t e) { fn(b, e); }, env->threads);
   if (!s.ok()) task_error = std::move(s);
 }
 

@@ -33,7 +33,8 @@ class Frame final : public ops::KernelHost {
  public:
   explicit Frame(const plan::Program& program);
 
-  // Makes the tables fit segment `s` as the depth-th of this run. Outputs get buffers (the caller's where given[k], else new ones).
+  // Makes the tables fit segment `s` as the depth-th of this run. Outputs get buffers (the caller's where given[k],
+  // else new ones).
   Status bind(size_t depth, std::shared_ptr<const plan::Segment> s, std::span<trunnion::Value> outputs,
               std::span<const bool> given);
   bool bound_to(const plan::Segment* root) const { return !bound_.empty() && bound_[0].segment.get() == root; }
@@ -63,11 +64,11 @@ class Frame final : public ops::KernelHost {
 
   const plan::Program& program;
   const RunEnv* env = nullptr;
-  SmallVector<bool, 16> given;                // by output: the caller's buffer
-  std::vector<TensorView> views;              // by value id
-  std::vector<trunnion::Value> held;          // by value id: values that are no arena tensor
-  std::vector<ops::KernelContext> contexts;   // by step
-  Status task_error;                          // of parallel_for
+  SmallVector<bool, 16> given;               // by output: the caller's buffer
+  std::vector<TensorView> views;             // by value id
+  std::vector<trunnion::Value> held;         // by value id: values that are no arena tensor
+  std::vector<ops::KernelContext> contexts;  // by step
+  Status task_error;                         // of parallel_for
 
  private:
   struct Bound {
@@ -86,16 +87,16 @@ class Frame final : public ops::KernelHost {
 
   std::vector<const TensorView*> in_;
   std::vector<TensorView*> out_;
-  std::vector<const Tensor*> folded_;  // by value id
-  std::vector<Block> arenas_;          // by depth
-  std::vector<Bound> bound_;           // by depth
+  std::vector<const Tensor*> folded_;        // by value id
+  std::vector<Block> arenas_;                // by depth
+  std::vector<Bound> bound_;                 // by depth
   std::vector<const trunnion::Value*> fed_;  // by value id: owners of inputs
-  std::vector<int> dynamic_;           // values set during this run
-  std::vector<Lent> lent_;             // memory of dynamic values
-  std::vector<Block> spare_;           // the same, free
-  Block scratch_;                      // of a dynamic step
-  Tensor ignored_;                     // an output that nobody wants, and
-  TensorView unwanted_;                // where its step puts it
+  std::vector<int> dynamic_;                 // values set during this run
+  std::vector<Lent> lent_;                   // memory of dynamic values
+  std::vector<Block> spare_;                 // the same, free
+  Block scratch_;                            // of a dynamic step
+  Tensor ignored_;                           // an output that nobody wants, and
+  TensorView unwanted_;                      // where its step puts it
   const plan::Step* current_ = nullptr;
 };
 

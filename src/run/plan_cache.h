@@ -1,5 +1,5 @@
-// PlanCache: the plans that one program has been given, found by shapes. A plan for the start of the program is found by
-// the shapes of the feeds, one that follows another plan by that plan and the shapes that its last step gave.
+// PlanCache: the plans that one program has been given, found by shapes. A plan for the start of the program is found
+// by the shapes of the feeds, one that follows another plan by that plan and the shapes that its last step gave.
 #pragma once
 #include <memory>
 #include <vector>

@@ -11,10 +11,12 @@ Status Stacker::grow(size_t bytes) {
   if (buffer_.valid() && bytes <= static_cast<size_t>(buffer_.count())) return {};
   size_t want = std::max<size_t>(bytes, buffer_.valid() ? 2 * static_cast<size_t>(buffer_.count()) : 0);
   constexpr size_t kAhead = size_t{64} << 20;
-  if (!buffer_.valid() && expected_ > 0 && piece_bytes_ > 0) want = std::max(want, std::min(kAhead, piece_bytes_ * static_cast<size_t>(std::min<int64_t>(expected_, kAhead))));
+  if (!buffer_.valid() && expected_ > 0 && piece_bytes_ > 0)
+    want = std::max(want, std::min(kAhead, piece_bytes_ * static_cast<size_t>(std::min<int64_t>(expected_, kAhead))));
   const int64_t dims[] = {static_cast<int64_t>(want)};
   auto bigger = Tensor::allocate(DType::u8, dims);
-  if (!bigger.ok()) return error(Code::fail, "Failed to allocate memory for {} stacked iterations ({} bytes)", pieces_ + 1, want);
+  if (!bigger.ok())
+    return error(Code::fail, "Failed to allocate memory for {} stacked iterations ({} bytes)", pieces_ + 1, want);
   if (used_) std::memcpy(bigger->raw(), buffer_.raw(), used_);
   buffer_ = std::move(bigger).value();
   return {};
@@ -27,8 +29,9 @@ Status Stacker::add(const TensorView& piece) {
     piece_bytes_ = piece.dtype == DType::string ? 0 : piece.bytes();
     if (is_sub_byte(dtype_)) return not_implemented("stacking elements of type {}", dtype_name(dtype_));
   } else if (piece.dtype != dtype_ || shape_ != Shape(piece.shape())) {
-    return invalid_argument("iteration {} gave {} of type {}, the ones before gave {} of type {}: scan outputs must keep their shape", pieces_,
-                            shape_text(piece.shape()), dtype_name(piece.dtype), shape_text(shape_), dtype_name(dtype_));
+    return invalid_argument(
+        "iteration {} gave {} of type {}, the ones before gave {} of type {}: scan outputs must keep their shape",
+        pieces_, shape_text(piece.shape()), dtype_name(piece.dtype), shape_text(shape_), dtype_name(dtype_));
   }
   if (dtype_ == DType::string) {
     const auto* s = piece.as<std::string>();
@@ -48,11 +51,14 @@ Result<Tensor> Stacker::finish(int64_t axis, bool reverse, DType dtype, std::spa
     shape_ = Shape(shape);
   }
   const auto rank = static_cast<int64_t>(shape_.size()) + 1;
-  if (axis < -rank || axis >= rank) return invalid_argument("scan output axis {} is out of range for rank {}", axis, rank);
+  if (axis < -rank || axis >= rank)
+    return invalid_argument("scan output axis {} is out of range for rank {}", axis, rank);
   if (axis < 0) axis += rank;
   Shape dims;
-  for (int64_t i = 0; i < rank; ++i) dims.push_back(i == axis ? pieces_ : shape_[static_cast<size_t>(i < axis ? i : i - 1)]);
-  if (axis == 0 && !reverse && dtype_ != DType::string && used_ && static_cast<size_t>(buffer_.count()) <= used_ + used_ / 2)
+  for (int64_t i = 0; i < rank; ++i)
+    dims.push_back(i == axis ? pieces_ : shape_[static_cast<size_t>(i < axis ? i : i - 1)]);
+  if (axis == 0 && !reverse && dtype_ != DType::string && used_ &&
+      static_cast<size_t>(buffer_.count()) <= used_ + used_ / 2)
     return Tensor::borrow(dtype_, dims, buffer_.raw(), buffer_.keep_alive());
 
   TRN_ASSIGN(Tensor out, Tensor::allocate(dtype_, dims));
@@ -66,7 +72,8 @@ Result<Tensor> Stacker::finish(int64_t axis, bool reverse, DType dtype, std::spa
       if (dtype_ == DType::string)
         std::move(strings_.begin() + src, strings_.begin() + src + inner, out.data<std::string>() + dst);
       else if (inner)
-        std::memcpy(out.data<std::byte>() + static_cast<size_t>(dst) * element, buffer_.data<std::byte>() + static_cast<size_t>(src) * element,
+        std::memcpy(out.data<std::byte>() + static_cast<size_t>(dst) * element,
+                    buffer_.data<std::byte>() + static_cast<size_t>(src) * element,
                     static_cast<size_t>(inner) * element);
     }
   }

@@ -15,8 +15,8 @@ class Stacker {
   Status add(const TensorView& piece);
   int64_t pieces() const { return pieces_; }
 
-  // The stacked tensor: pieces along `axis` (of the result), in reverse order if asked for. Without any piece, dtype and
-  // shape of a piece are those given.
+  // The stacked tensor: pieces along `axis` (of the result), in reverse order if asked for. Without any piece, dtype
+  // and shape of a piece are those given.
   Result<Tensor> finish(int64_t axis, bool reverse, DType dtype, std::span<const int64_t> shape) &&;
 
  private:
@@ -26,7 +26,7 @@ class Stacker {
   DType dtype_ = DType::undefined;
   Shape shape_;
   size_t piece_bytes_ = 0, used_ = 0;
-  Tensor buffer_;                     // bytes, grows by doubling
+  Tensor buffer_;  // bytes, grows by doubling
   std::vector<std::string> strings_;
 };
 

@@ -15,8 +15,8 @@ enum class KeyKind : uint8_t {
 };
 KeyKind config_key_kind(std::string_view key);
 
-// Looks at every entry. A key of ONNX Runtime's that means nothing here is logged at INFO; one on no list gives a warning
-// with near names, or an error when session.strict_config is 1. Values of our own keys are checked.
+// Looks at every entry. A key of ONNX Runtime's that means nothing here is logged at INFO; one on no list gives a
+// warning with near names, or an error when session.strict_config is 1. Values of our own keys are checked.
 Status check_config(const ConfigMap& config, const Logger& logger);
 
 }  // namespace trunnion::session

@@ -20,7 +20,8 @@ std::string shape_json(const Type& t) {
 }
 
 std::string port_json(const std::string& name, const Type& type) {
-  return fmt::format("{{\"name\":{},\"type\":{},\"shape\":{}}}", json_text(name), json_text(type.text()), shape_json(type));
+  return fmt::format("{{\"name\":{},\"type\":{},\"shape\":{}}}", json_text(name), json_text(type.text()),
+                     shape_json(type));
 }
 
 template <class Range, class F>
@@ -48,6 +49,11 @@ void visit(ir::Graph& graph, Totals& t, bool shapes) {
   for (ir::Node* n = graph.first(); n; n = n->next()) {
     ++t.nodes;
     ++t.operators[{n->domain(), n->op_type()}];
+    if (const Tensor* value = n->op_type() == "Constant" ? n->tensor_attr("value") : nullptr; value && value->valid()) {
+      t.parameters += value->count();
+      t.parameter_bytes += static_cast<int64_t>(value->bytes());
+      continue;
+    }
     for (ir::Graph* body : n->bodies()) visit(*body, t, shapes);
     if (!n->def || !n->def->flags.control_flow) {
       if (n->schema || n->def)
@@ -56,7 +62,8 @@ void visit(ir::Graph& graph, Totals& t, bool shapes) {
     if (!shapes) continue;
     t.flops = t.flops + node_flops(*n);
     for (const ir::Value* v : n->outputs())
-      if (v && v->fact.type.is_tensor()) t.activation_bytes = t.activation_bytes + count_of(v) * Dim(static_cast<int64_t>(size_of(v->fact.dtype())));
+      if (v && v->fact.type.is_tensor())
+        t.activation_bytes = t.activation_bytes + count_of(v) * Dim(static_cast<int64_t>(size_of(v->fact.dtype())));
   }
 }
 
@@ -64,7 +71,9 @@ void visit(ir::Graph& graph, Totals& t, bool shapes) {
 
 Dim node_flops(const ir::Node& n) {
   const std::string& op = n.op_type();
-  const auto fact = [&](int i) -> const ir::Fact* { return n.input(i) && n.input(i)->fact.has_rank() ? &n.input(i)->fact : nullptr; };
+  const auto fact = [&](int i) -> const ir::Fact* {
+    return n.input(i) && n.input(i)->fact.has_rank() ? &n.input(i)->fact : nullptr;
+  };
   const bool conv = op == "Conv" || op == "ConvInteger" || op == "QLinearConv";
   if (conv || op == "ConvTranspose") {
     const ir::Fact* w = fact(op == "QLinearConv" ? 3 : 1);
@@ -96,6 +105,19 @@ Result<std::string> inspect_model(const Environment& environment, const std::str
   graph.for_each_node_deep([&](ir::Node* n) {
     if (auto s = ops::resolve(*n); !s.ok()) t.problems.push_back(s.message());
   });
+  // A free dimension of an input without a name is called input.axis: what follows from it can be said, and it be
+  // fixed.
+  for (ir::Value* v : graph.inputs()) {
+    if (!v->fact.has_rank()) continue;
+    for (int axis = 0; axis < v->fact.rank(); ++axis) {
+      Dim& d = (*v->fact.type.shape)[axis];
+      if (!d.is_unknown()) continue;
+      const std::string name = fmt::format("{}.{}", v->name(), axis);
+      d = Dim::symbol(name);
+      for (const auto& [wanted, size] : options.dimension_by_name)
+        if (wanted == name) d = size;
+    }
+  }
   bool shapes = t.problems.empty();
   if (shapes)
     if (auto s = ops::infer(graph); !s.ok()) {
@@ -106,19 +128,28 @@ Result<std::string> inspect_model(const Environment& environment, const std::str
 
   std::string opsets, metadata;
   for (const auto& [domain, version] : model->opset_imports)
-    opsets += fmt::format("{}{}:{}", opsets.empty() ? "" : ",", json_text(domain.empty() ? "ai.onnx" : domain), version);
-  for (const auto& [key, value] : model->metadata) metadata += fmt::format("{}{}:{}", metadata.empty() ? "" : ",", json_text(key), json_text(value));
+    opsets +=
+        fmt::format("{}{}:{}", opsets.empty() ? "" : ",", json_text(domain.empty() ? "ai.onnx" : domain), version);
+  for (const auto& [key, value] : model->metadata)
+    metadata += fmt::format("{}{}:{}", metadata.empty() ? "" : ",", json_text(key), json_text(value));
   std::vector<const ir::Value*> inputs;
   for (const ir::Value* v : graph.inputs())
     if (!v->constant().valid()) inputs.push_back(v);
   const auto port = [](const ir::Value* v) { return port_json(v->name(), v->fact.type); };
   return fmt::format(
-      "{{\"path\":{},\"ir_version\":{},\"producer\":{},\"producer_version\":{},\"graph\":{},\"opsets\":{{{}}},\"metadata\":{{{}}},"
-      "\"inputs\":{},\"outputs\":{},\"nodes\":{},\"operators\":{},\"parameters\":{},\"parameter_bytes\":{},\"flops\":{},\"activation_bytes\":{},\"problems\":{}}}",
-      json_text(path), model->ir_version, json_text(model->producer_name), json_text(model->producer_version), json_text(graph.name), opsets, metadata,
-      list(inputs, port), list(graph.outputs(), port), t.nodes,
-      list(t.operators, [](const auto& o) { return fmt::format("{{\"domain\":{},\"op\":{},\"count\":{}}}", json_text(o.first.first), json_text(o.first.second), o.second); }),
-      t.parameters, t.parameter_bytes, json_text(t.flops.text()), json_text(t.activation_bytes.text()), list(t.problems, [](const auto& p) { return json_text(p); }));
+      "{{\"path\":{},\"ir_version\":{},\"producer\":{},\"producer_version\":{},\"graph\":{},\"opsets\":{{{}}},"
+      "\"metadata\":{{{}}},"
+      "\"inputs\":{},\"outputs\":{},\"nodes\":{},\"operators\":{},\"parameters\":{},\"parameter_bytes\":{},\"flops\":{}"
+      ",\"activation_bytes\":{},\"problems\":{}}}",
+      json_text(path), model->ir_version, json_text(model->producer_name), json_text(model->producer_version),
+      json_text(graph.name), opsets, metadata, list(inputs, port), list(graph.outputs(), port), t.nodes,
+      list(t.operators,
+           [](const auto& o) {
+             return fmt::format("{{\"domain\":{},\"op\":{},\"count\":{}}}", json_text(o.first.first),
+                                json_text(o.first.second), o.second);
+           }),
+      t.parameters, t.parameter_bytes, json_text(t.flops.text()), json_text(t.activation_bytes.text()),
+      list(t.problems, [](const auto& p) { return json_text(p); }));
 }
 
 }  // namespace trunnion::session

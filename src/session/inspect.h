@@ -9,7 +9,8 @@
 namespace trunnion::session {
 
 // A JSON object: path, ir_version, producer, opsets, metadata, inputs, outputs, operators with counts, parameters,
-// flops and activation_bytes (texts: numbers, or expressions of the model's symbols, "?" where shapes do not follow),
+// flops and activation_bytes (texts: numbers, or expressions of the model's symbols, "?" where shapes do not follow; a
+// free dimension of an input that has no name is called input.axis),
 // problems (what would not run, and why). Options count as far as they change shapes (free-dimension overrides).
 // Fails only when the file cannot be read as a model.
 Result<std::string> inspect_model(const Environment& environment, const std::string& path, const Options& options);

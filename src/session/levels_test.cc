@@ -6,7 +6,8 @@
 namespace trunnion::session::test {
 namespace {
 
-std::vector<std::vector<float>> results_at(std::string_view text, OptimizationLevel level, const std::vector<Value>& inputs) {
+std::vector<std::vector<float>> results_at(std::string_view text, OptimizationLevel level,
+                                           const std::vector<Value>& inputs) {
   Options o;
   o.optimization_level = level;
   auto s = load(text, o);
@@ -32,7 +33,9 @@ void same_at_every_level(std::string_view text, const std::vector<Value>& inputs
       ASSERT_EQ(got[k].size(), plain[k].size());
       float top = 0;
       for (float v : plain[k]) top = std::max(top, std::fabs(v));
-      for (size_t i = 0; i < got[k].size(); ++i) ASSERT_NEAR(got[k][i], plain[k][i], 2e-5f * top + 1e-6f) << "level " << static_cast<int>(level) << " output " << k << " element " << i;
+      for (size_t i = 0; i < got[k].size(); ++i)
+        ASSERT_NEAR(got[k][i], plain[k][i], 2e-5f * top + 1e-6f)
+            << "level " << static_cast<int>(level) << " output " << k << " element " << i;
     }
   }
 }
@@ -61,7 +64,8 @@ g(float[N,3,H,W] x) => (float[?,8,?,?] y, float[?,8,1,1] p) {
   a = Add(c2, r1)
   y = Relu(a)
   p = GlobalAveragePool(y)
-})", {picture({2, 3, 9, 7})});
+})",
+                      {picture({2, 3, 9, 7})});
 }
 
 TEST(Levels, GatesPoolingConcatAndResize) {
@@ -95,7 +99,8 @@ g(float[1,4,8,8] x) => (float[?,?,?,?] y) {
   up = Resize<mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor">(mp, _, scales)
   cat = Concat<axis=1>(up, si)
   y = Conv<strides=[2,2]>(cat, w3)
-})", {picture({1, 4, 8, 8})});
+})",
+                      {picture({1, 4, 8, 8})});
 }
 
 TEST(Levels, TransformerBlock) {
@@ -131,7 +136,8 @@ g(float[B,S,8] x) => (float[B,S,8] y) {
   m2 = MatMul(gh, w2)
   a2 = Add(b2, m2)
   y = Add(x, a2)
-})", {picture({2, 5, 8})});
+})",
+                      {picture({2, 5, 8})});
 }
 
 TEST(Levels, TransposedConvPadAndLeakyRelu) {
@@ -151,7 +157,8 @@ g(float[1,3,5,6] x) => (float[?,?,?,?] y) {
   t = ConvTranspose<strides=[3,2], pads=[1,0,0,1], output_padding=[1,1]>(l, wt)
   n = BatchNormalization(t, s, o, m, v)
   y = Tanh(n)
-})", {picture({1, 3, 5, 6})});
+})",
+                      {picture({1, 3, 5, 6})});
 }
 
 }  // namespace

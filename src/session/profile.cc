@@ -9,10 +9,18 @@ std::string json_text(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\t': out += "\\t"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
       default:
         if (static_cast<unsigned char>(c) < 0x20)
           out += fmt::format("\\u{:04x}", static_cast<int>(c));
@@ -25,10 +33,12 @@ std::string json_text(std::string_view text) {
 
 Profile::Profile(std::string prefix) : prefix_(std::move(prefix)), start_ns_(os::monotonic_ns()) {}
 
-void Profile::add(std::string_view category, std::string_view name, std::string_view args, int64_t begin_ns, int64_t end_ns) {
-  const auto line = fmt::format("{{\"cat\" : {},\"pid\" :{},\"tid\" :{},\"dur\" :{},\"ts\" :{},\"ph\" : \"X\",\"name\" :{},\"args\" : {{{}}}}}",
-                                json_text(category), os::process_id(), os::thread_id(), (end_ns - begin_ns) / 1000, (begin_ns - start_ns_) / 1000,
-                                json_text(name), args);
+void Profile::add(std::string_view category, std::string_view name, std::string_view args, int64_t begin_ns,
+                  int64_t end_ns) {
+  const auto line = fmt::format(
+      "{{\"cat\" : {},\"pid\" :{},\"tid\" :{},\"dur\" :{},\"ts\" :{},\"ph\" : \"X\",\"name\" :{},\"args\" : {{{}}}}}",
+      json_text(category), os::process_id(), os::thread_id(), (end_ns - begin_ns) / 1000, (begin_ns - start_ns_) / 1000,
+      json_text(name), args);
   std::lock_guard lock(mutex_);
   if (finished_) return;
   if (!text_.empty()) text_ += ",\n";
@@ -36,11 +46,15 @@ void Profile::add(std::string_view category, std::string_view name, std::string_
 }
 
 void Profile::step(const plan::Step& step, int64_t begin_ns, int64_t end_ns) {
-  const std::string args = fmt::format("\"op_name\" : {},\"provider\" : \"CPUExecutionProvider\",\"node_index\" : \"{}\"", json_text(step.node->op_type()), step.node_index);
+  const std::string args =
+      fmt::format("\"op_name\" : {},\"provider\" : \"CPUExecutionProvider\",\"node_index\" : \"{}\"",
+                  json_text(step.node->op_type()), step.node_index);
   add("Node", step.node->name() + "_kernel_time", args, begin_ns, end_ns);
 }
 
-void Profile::event(std::string_view category, std::string_view name, int64_t begin_ns, int64_t end_ns) { add(category, name, "", begin_ns, end_ns); }
+void Profile::event(std::string_view category, std::string_view name, int64_t begin_ns, int64_t end_ns) {
+  add(category, name, "", begin_ns, end_ns);
+}
 
 Result<std::string> Profile::finish() {
   std::lock_guard lock(mutex_);
@@ -48,7 +62,8 @@ Result<std::string> Profile::finish() {
   finished_ = true;
   const int64_t now = os::wall_ns();
   const auto t = os::local_time(now / 1'000'000'000);
-  const auto path = fmt::format("{}_{:04}-{:02}-{:02}_{:02}-{:02}-{:02}_{:03}.json", prefix_, t.year, t.month, t.day, t.hour, t.minute, t.second, now / 1'000'000 % 1000);
+  const auto path = fmt::format("{}_{:04}-{:02}-{:02}_{:02}-{:02}-{:02}_{:03}.json", prefix_, t.year, t.month, t.day,
+                                t.hour, t.minute, t.second, now / 1'000'000 % 1000);
   const std::string text = "[\n" + text_ + "\n]\n";
   TRN_TRY(os::write_file_atomically(path, std::as_bytes(std::span(text))));
   return path;

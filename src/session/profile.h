@@ -1,4 +1,5 @@
-// The profile of a session: a JSON array of complete events in Chrome's trace form, one a line, as ONNX Runtime writes it.
+// The profile of a session: a JSON array of complete events in Chrome's trace form, one a line, as ONNX Runtime writes
+// it.
 #pragma once
 #include <memory>
 #include <mutex>

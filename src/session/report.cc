@@ -10,15 +10,18 @@ namespace trunnion::session {
 std::string Session::placement_json() const {
   std::string out = "{\"providers\":[";
   for (size_t i = 0; i < placement_.providers.size(); ++i)
-    out += fmt::format("{}{{\"name\":{},\"nodes\":{}}}", i ? "," : "", json_text(placement_.providers[i]), placement_.count(static_cast<int>(i)));
+    out += fmt::format("{}{{\"name\":{},\"nodes\":{}}}", i ? "," : "", json_text(placement_.providers[i]),
+                       placement_.count(static_cast<int>(i)));
   out += "],\"nodes\":[";
   for (size_t i = 0; i < placement_.nodes.size(); ++i) {
     const auto& n = placement_.nodes[i];
-    out += fmt::format("{}{{\"name\":{},\"op_type\":{},\"domain\":{},\"provider\":{}", i ? "," : "", json_text(n.name), json_text(n.op_type), json_text(n.domain),
+    out += fmt::format("{}{{\"name\":{},\"op_type\":{},\"domain\":{},\"provider\":{}", i ? "," : "", json_text(n.name),
+                       json_text(n.op_type), json_text(n.domain),
                        json_text(n.provider < 0 ? "" : placement_.providers[static_cast<size_t>(n.provider)]));
     out += ",\"refused\":[";
     for (size_t k = 0; k < n.refused.size(); ++k)
-      out += fmt::format("{}{{\"provider\":{},\"reason\":{}}}", k ? "," : "", json_text(n.refused[k].provider), json_text(n.refused[k].reason));
+      out += fmt::format("{}{{\"provider\":{},\"reason\":{}}}", k ? "," : "", json_text(n.refused[k].provider),
+                         json_text(n.refused[k].reason));
     out += "]}";
   }
   return out + "]}";

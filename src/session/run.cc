@@ -26,20 +26,28 @@ Status Session::check_feed(int port, const Value& value) const {
   if (value.is_tensor() && expected->is_tensor()) {
     const Tensor& t = value.tensor();
     if (expected->dtype != DType::undefined && t.dtype() != expected->dtype)
-      return invalid_argument("Unexpected input data type. Actual: ({}) , expected: ({}) for input '{}'", value.type().text(), expected->text(), p.name);
+      return invalid_argument("Unexpected input data type. Actual: ({}) , expected: ({}) for input '{}'",
+                              value.type().text(), expected->text(), p.name);
     if (!expected->shape) return {};
     const SymShape& dims = *expected->shape;
     if (static_cast<size_t>(t.rank()) != dims.size())
-      return invalid_argument("Invalid rank for input: {} Got: {} Expected: {} Please fix either the inputs/outputs or the model.", p.name, t.rank(), dims.size());
+      return invalid_argument(
+          "Invalid rank for input: {} Got: {} Expected: {} Please fix either the inputs/outputs or the model.", p.name,
+          t.rank(), dims.size());
     std::string wrong;
     for (size_t i = 0; i < dims.size(); ++i)
-      if (dims[i].is_int() && dims[i].value() != t.shape()[i]) wrong += fmt::format(" index: {} Got: {} Expected: {}\n", i, t.shape()[i], dims[i].value());
+      if (dims[i].is_int() && dims[i].value() != t.shape()[i])
+        wrong += fmt::format(" index: {} Got: {} Expected: {}\n", i, t.shape()[i], dims[i].value());
     if (!wrong.empty())
-      return invalid_argument("Got invalid dimensions for input: {} for the following indices\n{} Please fix either the inputs/outputs or the model.", p.name, wrong);
+      return invalid_argument(
+          "Got invalid dimensions for input: {} for the following indices\n{} Please fix either the inputs/outputs or "
+          "the model.",
+          p.name, wrong);
     return {};
   }
   if (!same_kind(*expected, value.type()))
-    return invalid_argument("Unexpected input data type. Actual: ({}) , expected: ({}) for input '{}'", value.type().text(), expected->text(), p.name);
+    return invalid_argument("Unexpected input data type. Actual: ({}) , expected: ({}) for input '{}'",
+                            value.type().text(), expected->text(), p.name);
   return {};
 }
 
@@ -94,8 +102,8 @@ Status Session::run_call(Call& call, const RunOptions& options, std::span<const 
   env.terminate = &options.terminate;
   std::unique_ptr<Profile> own;
   if (options.profiling)
-    own = std::make_unique<Profile>(options.profile_prefix.empty() ? "onnxruntime_run_profile"
-                                                                   : options.profile_prefix);
+    own =
+        std::make_unique<Profile>(options.profile_prefix.empty() ? "onnxruntime_run_profile" : options.profile_prefix);
   auto* profile = own ? own.get() : profile_.get();
   env.recorder = profile;
   const int64_t begin = profile ? os::monotonic_ns() : 0;

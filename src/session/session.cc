@@ -6,6 +6,7 @@
 #include "base/os.h"
 #include "ep/cpu/cpu_provider.h"
 #include "ir/inline.h"
+#include "ir/names.h"
 #include "onnx/exporter.h"
 #include "onnx/external_data.h"
 #include "onnx/importer.h"
@@ -55,7 +56,8 @@ Result<std::unique_ptr<Session>> Session::load(const Environment& environment, M
   if (s.options_.profiling) s.profile_ = std::make_unique<Profile>(s.options_.profile_prefix);
 
   const auto stage = [&](const char* name, auto&& work) -> Status {
-    if (s.options_.cancel_load && s.options_.cancel_load->load()) return error(Code::model_load_canceled, "Session initialization canceled due to user request.");
+    if (s.options_.cancel_load && s.options_.cancel_load->load())
+      return error(Code::model_load_canceled, "Session initialization canceled due to user request.");
     const int64_t begin = os::monotonic_ns();
     Status status = work();
     const int64_t end = os::monotonic_ns();
@@ -67,7 +69,8 @@ Result<std::unique_ptr<Session>> Session::load(const Environment& environment, M
   TRN_TRY(stage("import", [&] { return s.import(std::move(source)); }));
   ir::Graph& graph = *s.model_->graph;
   TRN_TRY(stage("inline", [&] {
-    return ir::inline_functions(*s.model_, {.nodes = number(s.options_, "session.function_expansion_node_limit", 500'000)});
+    return ir::inline_functions(*s.model_,
+                                {.nodes = number(s.options_, "session.function_expansion_node_limit", 500'000)});
   }));
   TRN_TRY(stage("resolve", [&] { return ops::resolve(graph); }));
   TRN_TRY(stage("infer", [&] { return ops::infer(graph); }));
@@ -80,7 +83,8 @@ Result<std::unique_ptr<Session>> Session::load(const Environment& environment, M
   return session;
 }
 
-Result<std::shared_ptr<ir::Model>> Session::read_model(const Environment& environment, const std::string& path, const Options& options) {
+Result<std::shared_ptr<ir::Model>> Session::read_model(const Environment& environment, const std::string& path,
+                                                       const Options& options) {
   Session s;
   s.options_ = options;
   s.logger_ = environment.logger;
@@ -108,9 +112,12 @@ Status Session::import(ModelSource source) {
   if (!source.path.empty()) {
     const auto mode = options_.flag("session.map_model", true) ? OpenMode::map : OpenMode::copy;
     if (os::file_kind(source.path) == os::FileKind::none)
-      return error(Code::no_such_file, "Load model from {} failed:Load model {} failed. File doesn't exist", source.path, source.path);
+      return error(Code::no_such_file, "Load model from {} failed:Load model {} failed. File doesn't exist",
+                   source.path, source.path);
     auto file = MappedFile::open(source.path, mode);
-    if (!file.ok()) return Status(Code::no_such_file, fmt::format("Load model from {} failed:{}", source.path, file.status().message()));
+    if (!file.ok())
+      return Status(Code::no_such_file,
+                    fmt::format("Load model from {} failed:{}", source.path, file.status().message()));
     file_ = std::move(file).value();
     bytes = file_->bytes();
     tensors.keep_alive = file_;
@@ -119,8 +126,12 @@ Status Session::import(ModelSource source) {
     tensors.keep_alive = source.keep_alive;
     if (const auto given = options_.entry("session.model_external_initializers_file_folder_path")) folder = *given;
   }
-  onnx::ExternalData external(folder);
-  for (const auto& f : options_.external_files) external.add_memory_file(f.name, {reinterpret_cast<const std::byte*>(f.data), f.size}, nullptr);
+  std::vector<std::string> also;  // where the model is a link, its data lies beside what it links to
+  if (!source.path.empty())
+    if (auto real = os::canonical(source.path); real.ok()) also.push_back(folder_of(*real));
+  onnx::ExternalData external(folder, also);
+  for (const auto& f : options_.external_files)
+    external.add_memory_file(f.name, {reinterpret_cast<const std::byte*>(f.data), f.size}, nullptr);
   if (!folder.empty() || !options_.external_files.empty()) tensors.external = &external;
 
   auto view = onnx::parse(bytes, source.path);
@@ -133,13 +144,16 @@ Status Session::import(ModelSource source) {
   import.replace_initializer = [&](std::string_view name) -> std::optional<Tensor> {
     for (const auto* map : {&options_.initializers, &options_.external_initializers})
       if (const auto it = map->find(name); it != map->end() && it->second.is_tensor()) return it->second.tensor();
-    return std::nullopt;
-  };
-  if (!options_.dimension_by_name.empty() || !options_.dimension_by_denotation.empty())
-    import.override_dimension = [&](std::string_view symbol, std::string_view denotation) { return dimension_override(symbol, denotation); };
-  TRN_ASSIGN(ir::Model model, onnx::import_model(*view, tensors, import));
-  model_ = std::make_shared<ir::Model>(std::move(model));
-  return {};
+  return std::nullopt;
+};
+if (!options_.dimension_by_name.empty() || !options_.dimension_by_denotation.empty())
+  import.override_dimension = [&](std::string_view symbol, std::string_view denotation) {
+    return dimension_override(symbol, denotation);
+};  // namespace trunnion::session
+TRN_ASSIGN(ir::Model model, onnx::import_model(*view, tensors, import));
+model_ = std::make_shared<ir::Model>(std::move(model));
+for (const ir::Value* v : model_->graph->outputs()) outputs_.push_back({v->name(), v->fact.type});
+return {};
 }
 
 void Session::list_ports() {
@@ -149,7 +163,17 @@ void Session::list_ports() {
     defaults_.push_back(v->constant().valid() ? Value(v->constant()) : Value());
     (v->constant().valid() ? overridable_ : inputs_).push_back(feeds_.back());
   }
-  for (const ir::Value* v : graph.outputs()) outputs_.push_back({v->name(), v->fact.type});
+  // What the model declares of its outputs fills what inference leaves open; it is no proof for anything else.
+  for (size_t k = 0; k < outputs_.size(); ++k) {
+    const ir::Value* v = graph.outputs()[k];
+    const Type declared = std::exchange(outputs_[k].type, v->fact.type);
+    Type& type = outputs_[k].type;
+    outputs_[k].name = v->name();
+    if (!declared.shape || type.kind != declared.kind) continue;
+    if (!type.shape) type.shape = declared.shape;
+    for (size_t i = 0; i < type.shape->size() && type.shape->size() == declared.shape->size(); ++i)
+      if ((*type.shape)[i].is_unknown()) (*type.shape)[i] = (*declared.shape)[i];
+  }
   for (size_t i = 0; i < feeds_.size(); ++i) feed_index_.emplace(feeds_[i].name, static_cast<int>(i));
   for (size_t i = 0; i < outputs_.size(); ++i) output_index_.emplace(outputs_[i].name, static_cast<int>(i));
 }
@@ -163,22 +187,29 @@ Status Session::optimize() {
 #endif
   passes::PassContext context;
   context.log = &logger_;
-  context.fold_limit_bytes = number(options_, "optimization.constant_folding_max_output_size_in_bytes", context.fold_limit_bytes);
+  context.fold_limit_bytes =
+      number(options_, "optimization.constant_folding_max_output_size_in_bytes", context.fold_limit_bytes);
   run.max_rounds = 4;  // what one pass frees, an earlier one may take; mostly nothing is left after one
-  if (options_.optimization_level >= OptimizationLevel::basic) TRN_TRY(passes::run_passes(graph, passes::clean(), context, run, pass_records_));
-  if (!options_.optimized_model_path.empty()) TRN_TRY(save_optimized_model());
+  if (options_.optimization_level >= OptimizationLevel::basic)
+    TRN_TRY(passes::run_passes(graph, passes::clean(), context, run, pass_records_));
+  if (!options_.optimized_model_path.empty()) {
+    ir::separate_names(graph);  // in a file, names of bodies and of the graph around them are one space
+    TRN_TRY(save_optimized_model());
+  }
   return {};
 }
 
 Status Session::place() {
   for (const auto& choice : options_.providers)
     if (choice.name != "CPUExecutionProvider")
-      return error(Code::invalid_argument, "execution provider '{}' is not available in this build; available: CPUExecutionProvider", choice.name);
+      return error(Code::invalid_argument,
+                   "execution provider '{}' is not available in this build; available: CPUExecutionProvider",
+                   choice.name);
   providers_.push_back(ep::make_cpu_provider());
   TRN_ASSIGN(placement_, plan::place(*model_->graph, providers_));
   if (options_.optimization_level >= OptimizationLevel::basic) {
     passes::PassContext context;
-  context.log = &logger_;
+    context.log = &logger_;
     passes::RunOptions run;
     run.disabled = split(options_.entry("optimization.disable_specified_optimizers").value_or(""), ';');
 #ifndef NDEBUG
@@ -193,7 +224,8 @@ Status Session::place() {
 Status Session::build_program(const Environment& environment) {
   ir::Graph& graph = *model_->graph;
   TRN_ASSIGN(program_, plan::build(graph, *providers_[0], model_));
-  // Weights that kernels have packed are held once: the originals go, and so do the file's pages that they were read from.
+  // Weights that kernels have packed are held once: the originals go, and so do the file's pages that they were read
+  // from.
   release_weights(*program_);
   if (file_) file_->drop_pages(0, file_->size());
 
@@ -223,7 +255,8 @@ Status Session::build_program(const Environment& environment) {
 Status Session::save_optimized_model() const {
   onnx::ExportOptions to;
   to.external_file = options_.entry("session.optimized_model_external_initializers_file_name").value_or("");
-  to.external_threshold = static_cast<uint64_t>(number(options_, "session.optimized_model_external_initializers_min_size_in_bytes", 1024));
+  to.external_threshold =
+      static_cast<uint64_t>(number(options_, "session.optimized_model_external_initializers_min_size_in_bytes", 1024));
   return onnx::export_model(*model_, options_.optimized_model_path, to);
 }
 
@@ -238,7 +271,9 @@ void Session::release_weights(const plan::Program& program) {
 
 Session::Memory Session::memory() const {
   Memory m;
-  model_->graph->for_each_value([&](ir::Value* v) { if (v->constant().raw()) m.weights_bytes += v->constant().bytes(); });
+  model_->graph->for_each_value([&](ir::Value* v) {
+    if (v->constant().raw()) m.weights_bytes += v->constant().bytes();
+  });
   m.arena_bytes = executor_->arena_bytes();
   m.cached_plans = executor_->plans().roots();
   return m;

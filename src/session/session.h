@@ -21,8 +21,8 @@ namespace trunnion::session {
 
 // Where a model comes from: a file, or bytes (with a folder for external data in Options' configuration, if any).
 struct ModelSource {
-  std::string path;                    // of a file; empty for bytes
-  std::span<const std::byte> bytes;    // used when path is empty; copied unless keep_alive is given
+  std::string path;                  // of a file; empty for bytes
+  std::span<const std::byte> bytes;  // used when path is empty; copied unless keep_alive is given
   std::shared_ptr<const void> keep_alive;
 };
 
@@ -43,7 +43,8 @@ class Session {
   ~Session();
 
   // The model as it stands in the file, operators not resolved.
-  static Result<std::shared_ptr<ir::Model>> read_model(const Environment& environment, const std::string& path, const Options& options);
+  static Result<std::shared_ptr<ir::Model>> read_model(const Environment& environment, const std::string& path,
+                                                       const Options& options);
 
   std::span<const Port> inputs() const { return inputs_; }
   std::span<const Port> outputs() const { return outputs_; }
@@ -110,8 +111,8 @@ class Session {
   std::shared_ptr<ThreadPool> pool_;
   int threads_ = 1;
   std::vector<Port> inputs_, outputs_, overridable_;
-  std::vector<Port> feeds_;               // every formal input of the graph, in order
-  std::vector<Value> defaults_;           // of feeds_: overridable initializers
+  std::vector<Port> feeds_;      // every formal input of the graph, in order
+  std::vector<Value> defaults_;  // of feeds_: overridable initializers
   std::unordered_map<std::string_view, int> feed_index_, output_index_;
   std::vector<Timing> timings_;
   std::vector<passes::PassRecord> pass_records_;

@@ -1,6 +1,7 @@
 // Sessions: feeds and results, error texts, plans for changing shapes, dynamic shapes, control flow.
 #include "session/session.h"
 
+#include "base/count_allocations.h"
 #include "session/test_model.h"
 
 namespace trunnion::session::test {
@@ -46,7 +47,9 @@ TEST(Session, ErrorsNameWhatIsWrong) {
   };
   EXPECT_NE(message(floats({3})).find("Invalid rank for input: x Got: 1 Expected: 2"), std::string::npos);
   EXPECT_NE(message(floats({2, 4})).find("Got invalid dimensions for input: x"), std::string::npos);
-  EXPECT_NE(message(ints({1, 3}, {1, 2, 3})).find("Unexpected input data type. Actual: (tensor(int64)) , expected: (tensor(float))"), std::string::npos);
+  EXPECT_NE(message(ints({1, 3}, {1, 2, 3}))
+                .find("Unexpected input data type. Actual: (tensor(int64)) , expected: (tensor(float))"),
+            std::string::npos);
 
   const Value x = floats({1, 3});
   const Value* inputs[] = {&x};
@@ -149,6 +152,44 @@ g(int64[] n, float[2] x, bool[] flag) => (float[2] y, float[?,2] all, float[2] z
       EXPECT_EQ(floats_of((*r)[1])[0], -2);
     }
     EXPECT_EQ(floats_of((*r)[2]), trips != 1 ? (std::vector<float>{k, 4 * k}) : (std::vector<float>{k - 1, 2 * k - 2}));
+  }
+}
+
+// Whatever the number of inputs and outputs, and whichever outputs are asked for.
+TEST(Session, ACallAllocatesItsOutputsOnly) {
+  if (!TRUNNION_COUNTS_ALLOCATIONS) GTEST_SKIP() << "allocations are not counted in this build";
+  std::string ports, outputs, nodes;
+  for (int i = 0; i < 40; ++i) {
+    const auto n = std::to_string(i);
+    ports += (i ? ", float[N,3] x" : "float[N,3] x") + n;
+    outputs += (i ? ", float[N,3] y" : "float[N,3] y") + n;
+    nodes += "  y" + n + " = Softmax(x" + n + ")\n";
+  }
+  auto s = load("<opset: \"\" 17>\ng(" + ports + ") => (" + outputs + ") {\n" + nodes + "}", [] {
+    Options o;
+    o.intra_op_threads = 2;
+    return o;
+  }());
+  ASSERT_TRUE(s.ok()) << s.status().message();
+  const Value x = floats({2, 3});
+  std::vector<const char*> in, all, some = {"y7", "y3"};
+  std::vector<const Value*> values;
+  for (int i = 0; i < 40; ++i) {
+    in.push_back((*s)->inputs()[static_cast<size_t>(i)].name.c_str());
+    all.push_back((*s)->outputs()[static_cast<size_t>(i)].name.c_str());
+    values.push_back(&x);
+  }
+  const RunOptions options;
+  for (const auto& names : {all, some}) {
+    std::vector<Value> results(names.size());
+    int64_t n = 0;
+    for (int i = 0; i < 3; ++i) {
+      for (auto& r : results) r = {};
+      Status status;
+      n = trunnion::test::count_allocations([&] { status = (*s)->run(options, in, values, names, results); });
+      ASSERT_TRUE(status.ok()) << status.message();
+    }
+    EXPECT_EQ(n, 2 * 40);  // the elements of every output, and what counts their owners
   }
 }
 

@@ -14,13 +14,15 @@
 namespace trunnion::session::test {
 
 // Writes the graph as a .onnx file and loads it.
-inline Result<std::unique_ptr<Session>> load(std::string_view text, Options options = {}, Environment environment = {}) {
+inline Result<std::unique_ptr<Session>> load(std::string_view text, Options options = {},
+                                             Environment environment = {}) {
   static std::atomic<int> counter{0};
   ir::Model model;
   TRN_ASSIGN(model.graph, ir::parse_graph(text));
   model.ir_version = 10;
   model.graph->for_each_node_deep([&](ir::Node* n) { model.opset_imports[n->domain()] = n->opset(); });
-  const std::string path = testing::TempDir() + "trunnion_" + std::to_string(os::process_id()) + "_" + std::to_string(counter++) + ".onnx";
+  const std::string path =
+      testing::TempDir() + "trunnion_" + std::to_string(os::process_id()) + "_" + std::to_string(counter++) + ".onnx";
   TRN_TRY(onnx::export_model(model, path));
   auto session = Session::load(environment, {path, {}, nullptr}, std::move(options));
   (void)os::remove_file(path);  // the mapping outlives the name

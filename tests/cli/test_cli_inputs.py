@@ -209,7 +209,7 @@ def test_sequences(cli):
     (cli.folder / "s.json").write_text(json.dumps([[1, 2], [3, 4.5]]))
     assert second("s.json") == [3, 4.5]
     np.savez(cli.folder / "s.npz", X, 3 * X)
-    assert second("s=s.npz") == (3 * X).flatten().tolist()
+    assert second("s.npz") == second("s=s.npz") == (3 * X).flatten().tolist()
     np.save(cli.folder / "s.npy", X)
     assert "seq(tensor(float))" in fails(cli, "--input", "s=s.npy")
     assert "no random values" in fails(cli)

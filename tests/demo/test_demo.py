@@ -1,5 +1,6 @@
 """The shipped picture is read: on trunnion alone, and right in nearly every line."""
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -26,8 +27,8 @@ def letters(text: str) -> str:
 def test_most_lines_are_found(shown):
     make_picture = pytest.importorskip("make_picture")
     expected = [line[0] for line in make_picture.LINES] + [make_picture.STICKER[0]]
-    rows = [line.split(None, 2) for line in shown[0].splitlines()]
-    found = {letters(row[2]): float(row[1]) for row in rows if len(row) == 3 and row[0].isdigit()}
+    rows = re.findall(r"^ *\d+ +(\d\.\d{3})  (.+)$", shown[0], re.MULTILINE)
+    found = {letters(text): float(confidence) for confidence, text in rows}
     right = [text for text in expected if letters(text) in found]
     assert len(right) >= len(expected) - 1, f"found {sorted(found)}"
     assert all(0.5 <= confidence <= 1 for confidence in found.values())

@@ -53,7 +53,8 @@ Status activation_fusion(ir::Graph& graph, passes::PassContext& context) {
     ir::Node* next = n->next();
     const auto activation = activation_of(*n);
     ir::Node* producer = activation && n->input(0) ? n->input(0)->producer() : nullptr;
-    if (producer && can_fuse(*producer) && only_user(n->input(0)) == n && producer->attr("activation", "none") == "none" &&
+    if (producer && can_fuse(*producer) && only_user(n->input(0)) == n &&
+        producer->attr("activation", "none") == "none" &&
         ir::Rewriter::can_replace(n->output(0), producer->output(0))) {
       rw.begin(activation->name, {producer, n});
       ir::Node* fused = as_fused(rw, producer);

@@ -1,5 +1,5 @@
-// BatchNormalization (inference) folded into the convolution before it, in double precision; where that is not possible,
-// into one multiply-add per channel.
+// BatchNormalization (inference) folded into the convolution before it, in double precision; where that is not
+// possible, into one multiply-add per channel.
 #include <cmath>
 
 #include "ep/cpu/fusion.h"
@@ -14,7 +14,9 @@ struct Affine {
 };
 
 std::optional<Affine> affine_of(const ir::Node& n) {
-  if (n.attr("training_mode", 0) != 0 || n.attr("spatial", 1) == 0 || !n.output(0) || n.output(0)->fact.dtype() != DType::f32) return std::nullopt;
+  if (n.attr("training_mode", 0) != 0 || n.attr("spatial", 1) == 0 || !n.output(0) ||
+      n.output(0)->fact.dtype() != DType::f32)
+    return std::nullopt;
   if (n.since() < 7 && n.attr("is_test", 0) == 0) return std::nullopt;
   for (size_t k = 1; k < n.outputs().size(); ++k)
     if (n.outputs()[k] && !n.outputs()[k]->unused()) return std::nullopt;
@@ -44,7 +46,9 @@ Result<Tensor> vector_of(const std::vector<double>& v) {
 Result<bool> fold(ir::Rewriter& rw, ir::Node* conv, const Affine& a) {
   const Tensor* w = passes::constant_input(*conv, 1);
   const Tensor* b = conv->input(2) ? passes::constant_input(*conv, 2) : nullptr;
-  if (!w || w->dtype() != DType::f32 || w->rank() < 3 || (conv->input(2) && (!b || b->dtype() != DType::f32))) return false;
+  if (!w || w->dtype() != DType::f32 || w->rank() < 3 || w->count() == 0 ||
+      (conv->input(2) && (!b || b->dtype() != DType::f32)))
+    return false;
   const bool transposed = conv->op_type() == "ConvTranspose";
   const int64_t groups = conv->attr("group", 1), channels = static_cast<int64_t>(a.scale.size());
   const int64_t per_group = transposed ? w->shape()[1] : w->shape()[0] / groups;
@@ -55,10 +59,13 @@ Result<bool> fold(ir::Rewriter& rw, ir::Node* conv, const Affine& a) {
     for (int64_t j = 0; j < w->shape()[1]; ++j) {
       const int64_t channel = transposed ? i / (w->shape()[0] / groups) * per_group + j : i;
       const int64_t at = (i * w->shape()[1] + j) * taps;
-      for (int64_t t = 0; t < taps; ++t) scaled.data<float>()[at + t] = static_cast<float>(w->data<float>()[at + t] * a.scale[static_cast<size_t>(channel)]);
+      for (int64_t t = 0; t < taps; ++t)
+        scaled.data<float>()[at + t] =
+            static_cast<float>(w->data<float>()[at + t] * a.scale[static_cast<size_t>(channel)]);
     }
   std::vector<double> bias = a.shift;
-  for (int64_t c = 0; b && c < channels; ++c) bias[static_cast<size_t>(c)] += b->data<float>()[c] * a.scale[static_cast<size_t>(c)];
+  for (int64_t c = 0; b && c < channels; ++c)
+    bias[static_cast<size_t>(c)] += b->data<float>()[c] * a.scale[static_cast<size_t>(c)];
   TRN_ASSIGN(Tensor new_bias, vector_of(bias));
   ir::Value* old[] = {conv->input(1), conv->input(2)};
   rw.set_input(conv, 1, rw.constant(old[0]->name(), std::move(scaled)));
@@ -79,7 +86,8 @@ Status batch_norm_fusion(ir::Graph& graph, passes::PassContext& context) {
         const std::vector<ir::Value*> old(n->inputs().begin() + 1, n->inputs().end());
         ir::Node* conv = n->input(0)->producer();
         bool folded = false;
-        if (conv && (is_op(conv, "Conv") || is_op(conv, "ConvTranspose")) && only_user(n->input(0)) == n && ir::Rewriter::can_replace(n->output(0), conv->output(0))) {
+        if (conv && (is_op(conv, "Conv") || is_op(conv, "ConvTranspose")) && only_user(n->input(0)) == n &&
+            ir::Rewriter::can_replace(n->output(0), conv->output(0))) {
           rw.begin("into the convolution", {conv, n});
           TRN_ASSIGN(folded, fold(rw, conv, *affine));
           if (folded) {
@@ -91,8 +99,10 @@ Status batch_norm_fusion(ir::Graph& graph, passes::PassContext& context) {
           rw.begin("into scale and shift", {n});
           TRN_ASSIGN(Tensor scale, vector_of(affine->scale));
           TRN_ASSIGN(Tensor shift, vector_of(affine->shift));
-          ir::Node* made = rw.insert("ScaleShift", "trunnion", 1, {n->input(0), rw.constant("scale", std::move(scale)), rw.constant("shift", std::move(shift))},
-                                     {n->output(0)->name()}, {{"axis", int64_t{1}, {}}}, n, n->name());
+          ir::Node* made =
+              rw.insert("ScaleShift", "trunnion", 1,
+                        {n->input(0), rw.constant("scale", std::move(scale)), rw.constant("shift", std::move(shift))},
+                        {n->output(0)->name()}, {{"axis", int64_t{1}, {}}}, n, n->name());
           rw.bypass(n, made->output(0));
           folded = true;
         }

@@ -1,7 +1,7 @@
-// Channels last inside the CPU provider: convolutions and pooling read and write [N, D..., C]. One sweep in graph order:
-// each such node reads the channels-last form of its inputs and is followed by a transpose back; whatever can work in
-// either layout (element-wise, Concat, reductions, ...) is pulled in front of that transpose. A channels-last form that
-// exists is used as it is, so that between two convolutions no transpose is left.
+// Channels last inside the CPU provider: convolutions and pooling read and write [N, D..., C]. One sweep in graph
+// order: each such node reads the channels-last form of its inputs and is followed by a transpose back; whatever can
+// work in either layout (element-wise, Concat, reductions, ...) is pulled in front of that transpose. A channels-last
+// form that exists is used as it is, so that between two convolutions no transpose is left.
 #include <algorithm>
 #include <unordered_map>
 
@@ -12,13 +12,16 @@ namespace {
 
 using passes::is_op;
 
-constexpr std::string_view kUnary[] = {"Relu",     "LeakyRelu", "Elu",        "Selu",     "Celu", "Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "Softplus",
-                                       "Softsign", "Mish",      "Gelu",       "Swish",    "Abs",  "Neg",     "Exp",  "Log",         "Sqrt",      "Reciprocal",
-                                       "Erf",      "Floor",     "Ceil",       "Round",    "Sign", "Clip",    "Cast", "Identity",    "Not",       "ThresholdedRelu",
-                                       "IsNaN",    "Sin",       "Cos"};
-constexpr std::string_view kBroadcast[] = {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Sum", "Mean", "PRelu", "Where", "Equal", "Less", "Greater",
-                                           "LessOrEqual", "GreaterOrEqual"};
-constexpr std::string_view kReduce[] = {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSumSquare"};
+constexpr std::string_view kUnary[] = {
+    "Relu",     "LeakyRelu", "Elu",  "Selu",  "Celu", "Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "Softplus",
+    "Softsign", "Mish",      "Gelu", "Swish", "Abs",  "Neg",     "Exp",  "Log",         "Sqrt",      "Reciprocal",
+    "Erf",      "Floor",     "Ceil", "Round", "Sign", "Clip",    "Cast", "Identity",    "Not",       "ThresholdedRelu",
+    "IsNaN",    "Sin",       "Cos"};
+constexpr std::string_view kBroadcast[] = {"Add",  "Sub",     "Mul",         "Div",           "Pow",   "Max",
+                                           "Min",  "Sum",     "Mean",        "PRelu",         "Where", "Equal",
+                                           "Less", "Greater", "LessOrEqual", "GreaterOrEqual"};
+constexpr std::string_view kReduce[] = {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin",
+                                        "ReduceProd", "ReduceL1",  "ReduceL2",  "ReduceSumSquare"};
 
 template <size_t N>
 bool among(const ir::Node& n, const std::string_view (&list)[N]) {
@@ -51,7 +54,8 @@ Result<Tensor> permuted_constant(const Tensor& t, int rank) {
   for (int i = 0; i < t.rank(); ++i) dims[static_cast<size_t>(rank - t.rank() + i)] = t.shape()[static_cast<size_t>(i)];
   const auto perm = to_last(rank);
   Shape to, strides(static_cast<size_t>(rank), 1);
-  for (int i = rank - 2; i >= 0; --i) strides[static_cast<size_t>(i)] = strides[static_cast<size_t>(i) + 1] * dims[static_cast<size_t>(i) + 1];
+  for (int i = rank - 2; i >= 0; --i)
+    strides[static_cast<size_t>(i)] = strides[static_cast<size_t>(i) + 1] * dims[static_cast<size_t>(i) + 1];
   for (int64_t p : perm) to.push_back(dims[static_cast<size_t>(p)]);
   TRN_ASSIGN(Tensor out, Tensor::allocate(t.dtype(), to));
   const size_t size = size_of(t.dtype());
@@ -61,7 +65,8 @@ Result<Tensor> permuted_constant(const Tensor& t, int rank) {
       from += rest % to[d] * strides[static_cast<size_t>(perm[d])];
       rest /= to[d];
     }
-    std::copy_n(t.data<std::byte>() + static_cast<size_t>(from) * size, size, out.data<std::byte>() + static_cast<size_t>(i) * size);
+    std::copy_n(t.data<std::byte>() + static_cast<size_t>(from) * size, size,
+                out.data<std::byte>() + static_cast<size_t>(i) * size);
   }
   return out;
 }
@@ -112,7 +117,8 @@ class Sweep {
   void put_back(ir::Node* old, int k, ir::Value* made, ir::Node* before) {
     ir::Value* out = old->output(k);
     set_fact(made, out->fact);
-    ir::Node* t = rw_.insert("Transpose", "", 13, {made}, {out->name()}, {{"perm", to_first(out->fact.rank()), {}}}, before);
+    ir::Node* t =
+        rw_.insert("Transpose", "", 13, {made}, {out->name()}, {{"perm", to_first(out->fact.rank()), {}}}, before);
     made_[t] = true;
     t->output(0)->fact = out->fact;
     ir::Value* back = t->output(0);
@@ -120,7 +126,8 @@ class Sweep {
     last_[back] = made;
   }
 
-  ir::Node* replace(ir::Node* old, std::string_view op, std::string_view domain, int opset, const std::vector<ir::Value*>& inputs, std::vector<ir::Attr> attrs) {
+  ir::Node* replace(ir::Node* old, std::string_view op, std::string_view domain, int opset,
+                    const std::vector<ir::Value*>& inputs, std::vector<ir::Attr> attrs) {
     std::vector<std::string> names;
     for (ir::Value* v : old->outputs()) names.push_back(v ? v->name() + "_last" : "");
     std::vector<std::string_view> views(names.begin(), names.end());
@@ -148,10 +155,12 @@ class Sweep {
     const int rank = n->input(0) && n->input(0)->fact.has_rank() ? n->input(0)->fact.rank() : 0;
     const bool f32 = n->output(0)->fact.dtype() == DType::f32;
     if (f32 && rank >= 3 && rank <= 5) {
-      const bool conv = is_op(n, "Conv") || is_op(n, "ConvTranspose") || (n->domain() == "trunnion" && n->op_type() == "FusedConv");
+      const bool conv =
+          is_op(n, "Conv") || is_op(n, "ConvTranspose") || (n->domain() == "trunnion" && n->op_type() == "FusedConv");
       if (conv && n->input(1)->is_constant()) return convolution(n);
       const bool plain_output = n->outputs().size() == 1;
-      if (plain_output && n->attr("storage_order", 0) == 0 && (is_op(n, "MaxPool") || is_op(n, "AveragePool")) && has_last(n->input(0))) {
+      if (plain_output && n->attr("storage_order", 0) == 0 && (is_op(n, "MaxPool") || is_op(n, "AveragePool")) &&
+          has_last(n->input(0))) {
         rw_.begin("pool", {n});
         replace(n, "Nhwc" + n->op_type(), "trunnion", 1, {last(n->input(0), n)}, attrs_of(*n));
         return {};
@@ -199,7 +208,9 @@ class Sweep {
     if (is_op(n, "Concat")) return concat(n);
     if (!has_last(x)) return {};
     const int rank = x->fact.rank();
-    const auto axis_attr = [&](int64_t fallback) { return last_axis(n->attr("axis", fallback) + (n->attr("axis", fallback) < 0 ? rank : 0), rank); };
+    const auto axis_attr = [&](int64_t fallback) {
+      return last_axis(n->attr("axis", fallback) + (n->attr("axis", fallback) < 0 ? rank : 0), rank);
+    };
     if ((is_op(n, "Softmax") || is_op(n, "LogSoftmax")) && n->since() >= 13) {
       auto attrs = attrs_of(*n);
       set(attrs, "axis", axis_attr(-1));
@@ -232,7 +243,9 @@ class Sweep {
       if (has_last(v) && v->fact.rank() == rank) {
         ++have;
       } else if (v->is_constant()) {
-        if (v->constant().rank() > rank || is_sub_byte(v->constant().dtype()) || v->constant().dtype() == DType::string || v->constant().count() > (1 << 22)) return {};
+        if (v->constant().rank() > rank || is_sub_byte(v->constant().dtype()) ||
+            v->constant().dtype() == DType::string || v->constant().count() > (1 << 22))
+          return {};
       } else if (!v->fact.has_rank() || (v->fact.rank() != 0 && !spatial_ones(v->fact, rank))) {
         return {};
       }
@@ -285,12 +298,19 @@ class Sweep {
 
   Status resize(ir::Node* n, int rank) {
     const bool old = n->since() < 11;  // X, scales (input, or attribute before 9)
-    if (n->attr("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize" || n->has_attr("axes") || n->has_attr("scales")) return {};
+    if (n->attr("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize" || n->has_attr("axes") ||
+        n->has_attr("scales"))
+      return {};
     std::vector<ir::Value*> inputs(n->inputs().begin(), n->inputs().end());
     const size_t scales = old ? 1 : 2;
-    const auto is_list = [&](size_t i) { return i < inputs.size() && inputs[i] && inputs[i]->is_constant() && inputs[i]->constant().count() == rank; };
-    const auto is_empty = [&](size_t i) { return i >= inputs.size() || !inputs[i] || (inputs[i]->is_constant() && inputs[i]->constant().count() == 0); };
-    if (!(is_list(scales) || is_empty(scales)) || !(is_list(3) || is_empty(3)) || (is_empty(scales) && is_empty(3))) return {};
+    const auto is_list = [&](size_t i) {
+      return i < inputs.size() && inputs[i] && inputs[i]->is_constant() && inputs[i]->constant().count() == rank;
+    };
+    const auto is_empty = [&](size_t i) {
+      return i >= inputs.size() || !inputs[i] || (inputs[i]->is_constant() && inputs[i]->constant().count() == 0);
+    };
+    if (!(is_list(scales) || is_empty(scales)) || !(is_list(3) || is_empty(3)) || (is_empty(scales) && is_empty(3)))
+      return {};
     rw_.begin("resize", {n});
     if (is_list(scales)) {
       const Tensor& t = inputs[scales]->constant();
@@ -345,7 +365,14 @@ class Sweep {
     rw_.begin("slice", {n});
     std::vector<ir::Value*> inputs(n->inputs().begin(), n->inputs().end());
     if (inputs.size() < 4) inputs.resize(4, nullptr);
-    TRN_ASSIGN(inputs[3], int_constant("axes", axes));
+    if (n->input(1)->fact.dtype() == DType::i32) {  // starts, ends and axes are of one type
+      const int64_t dims[] = {static_cast<int64_t>(axes.size())};
+      TRN_ASSIGN(Tensor t, Tensor::allocate(DType::i32, dims));
+      for (size_t i = 0; i < axes.size(); ++i) t.data<int32_t>()[i] = static_cast<int32_t>(axes[i]);
+      inputs[3] = rw_.constant("axes", std::move(t));
+    } else {
+      TRN_ASSIGN(inputs[3], int_constant("axes", axes));
+    }
     inputs[0] = last(inputs[0], n);
     replace(n, "Slice", "", n->opset(), inputs, attrs_of(*n));
     return {};

@@ -24,7 +24,9 @@ class CpuProvider final : public Provider {
 
   std::vector<passes::Pass> pipeline(Level level) const override { return cpu_pipeline(level); }
 
-  Result<std::unique_ptr<Executable>> compile(const Region& region) override { return ops::make_kernel(*region.nodes[0]); }
+  Result<std::unique_ptr<Executable>> compile(const Region& region) override {
+    return ops::make_kernel(*region.nodes[0]);
+  }
 
  private:
   Identity identity_{"CPUExecutionProvider", "trunnion", "CPU"};

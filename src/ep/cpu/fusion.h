@@ -30,6 +30,8 @@ Status channels_last(ir::Graph&, passes::PassContext&);
 ir::Node* only_user(const ir::Value* v);
 // The number that a constant of one element holds.
 std::optional<float> scalar(const ir::Value* v);
+// The ranks are known and equal: a constant with more dimensions did not widen the result.
+bool same_rank(const ir::Value* x, const ir::Value* result);
 // Input 0 or 1 of a two-input node is a constant of one element: its number and the other input.
 struct ScalarOperand {
   ir::Value* other = nullptr;

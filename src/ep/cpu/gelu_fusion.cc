@@ -1,4 +1,5 @@
-// The spellings of Gelu in exported models, by the error function: a product of x, 1/2 and (1 + erf(x / sqrt 2)) in any order.
+// The spellings of Gelu in exported models, by the error function: a product of x, 1/2 and (1 + erf(x / sqrt 2)) in any
+// order.
 #include <cmath>
 
 #include "ep/cpu/fusion.h"
@@ -53,8 +54,9 @@ bool fuse(ir::Rewriter& rw, ir::Node* mul) {
       halved = true;
     } else if (ir::Value* from = gate_x || !only_user(v) ? nullptr : x_of_erf(v, chain)) {
       gate_x = from;
-    } else if (ir::Node* n = v->producer(); !halved && x == nullptr && n && only_user(v) && scalar_operand(*n) &&
-                                            ((is_op(n, "Div") && !scalar_operand(*n)->constant_first && scalar_operand(*n)->number == 2))) {
+    } else if (ir::Node* n = v->producer();
+               !halved && x == nullptr && n && only_user(v) && scalar_operand(*n) &&
+               ((is_op(n, "Div") && !scalar_operand(*n)->constant_first && scalar_operand(*n)->number == 2))) {
       halved = true;
       x = scalar_operand(*n)->other;
       inner.push_back(n);
@@ -64,7 +66,7 @@ bool fuse(ir::Rewriter& rw, ir::Node* mul) {
       return false;
     }
   }
-  if (!halved || !gate_x || x != gate_x) return false;
+  if (!halved || !gate_x || x != gate_x || !same_rank(x, mul->output(0))) return false;
   std::vector<const ir::Node*> all(chain.begin(), chain.end());
   all.insert(all.end(), inner.begin(), inner.end());
   all.push_back(mul);

@@ -10,7 +10,8 @@ using passes::is_op;
 
 // A ReduceMean over the last axis that keeps it.
 bool is_last_mean(const ir::Node* n) {
-  if (!is_op(n, "ReduceMean") || n->attr("keepdims", 1) == 0 || !n->input(0) || !n->input(0)->fact.has_rank()) return false;
+  if (!is_op(n, "ReduceMean") || n->attr("keepdims", 1) == 0 || !n->input(0) || !n->input(0)->fact.has_rank())
+    return false;
   const auto axes = passes::ints_of(*n, "axes", 1);
   const int rank = n->input(0)->fact.rank();
   return axes && axes->size() == 1 && ((*axes)[0] == -1 || (*axes)[0] == rank - 1);
@@ -18,7 +19,8 @@ bool is_last_mean(const ir::Node* n) {
 
 // A constant vector along the last axis: of shape [n], or with ones in front.
 bool is_vector(const ir::Value* v, const Dim& n) {
-  return v && v->is_constant() && v->constant().dtype() == DType::f32 && n.is_int() && v->constant().rank() >= 1 && v->constant().count() == n.value() &&
+  return v && v->is_constant() && v->constant().dtype() == DType::f32 && n.is_int() && v->constant().rank() >= 1 &&
+         v->constant().count() == n.value() &&
          v->constant().shape()[static_cast<size_t>(v->constant().rank()) - 1] == n.value();
 }
 
@@ -65,6 +67,7 @@ bool fuse(ir::Rewriter& rw, ir::Node* div) {
       last = bias_node;
     }
   }
+  if (!same_rank(x, last->output(0))) return false;
   // The vectors may carry ones in front; LayerNormalization wants them flat.
   const auto flat = [&](ir::Value* v) -> ir::Value* {
     if (v->constant().rank() == 1) return v;
@@ -77,7 +80,8 @@ bool fuse(ir::Rewriter& rw, ir::Node* div) {
   std::vector<ir::Value*> inputs{x, flat(scale)};
   if (bias) inputs.push_back(flat(bias));
   const std::string_view name = last->output(0)->name();
-  ir::Node* made = rw.insert("LayerNormalization", "", 17, inputs, std::span(&name, 1), {{"axis", int64_t{-1}, {}}, {"epsilon", eps->number, {}}}, last, last->name());
+  ir::Node* made = rw.insert("LayerNormalization", "", 17, inputs, std::span(&name, 1),
+                             {{"axis", int64_t{-1}, {}}, {"epsilon", eps->number, {}}}, last, last->name());
   rw.bypass(last, made->output(0));
   for (ir::Node* node : {scale_node, div, sqrt, add, var, square, sub, mean})
     if (node != last) rw.erase_if_unused(node);

@@ -6,9 +6,12 @@ namespace {
 
 using passes::is_op;
 
-// A constant that is one row of n numbers: [n] or [1, n] (any number of ones in front), no longer than `rank` dimensions.
+// A constant that is one row of n numbers: [n] or [1, n] (any number of ones in front), no longer than `rank`
+// dimensions.
 bool is_row(const ir::Value* v, const Dim& n, int rank) {
-  if (!v || !v->is_constant() || v->constant().dtype() != DType::f32 || !n.is_int() || v->constant().rank() < 1 || v->constant().rank() > rank) return false;
+  if (!v || !v->is_constant() || v->constant().dtype() != DType::f32 || !n.is_int() || v->constant().rank() < 1 ||
+      v->constant().rank() > rank)
+    return false;
   const Tensor& t = v->constant();
   return t.shape()[static_cast<size_t>(t.rank()) - 1] == n.value() && t.count() == n.value();
 }
@@ -18,10 +21,15 @@ void fuse_add(ir::Rewriter& rw, ir::Node* add) {
     ir::Value* product = add->input(side);
     ir::Node* n = product ? product->producer() : nullptr;
     const bool plain = n && is_op(n, "MatMul");
-    const bool fused_already = n && n->domain() == "trunnion" && n->op_type() == "FusedMatMul" && !n->input(2) && !n->input(3) && n->attr("activation", "none") == "none";
-    if ((!plain && !fused_already) || !can_fuse(*n) || only_user(product) != add || !product->fact.has_rank() || product->fact.rank() < 2) continue;
+    const bool fused_already = n && n->domain() == "trunnion" && n->op_type() == "FusedMatMul" && !n->input(2) &&
+                               !n->input(3) && n->attr("activation", "none") == "none";
+    if ((!plain && !fused_already) || !can_fuse(*n) || only_user(product) != add || !n->input(1)->fact.has_rank() ||
+        n->input(1)->fact.rank() < 2 || !product->fact.has_rank() || product->fact.rank() < 2)
+      continue;
     ir::Value* bias = add->input(1 - side);
-    if (!is_row(bias, product->fact.shape().back(), product->fact.rank()) || !ir::Rewriter::can_replace(add->output(0), product)) continue;
+    if (!is_row(bias, product->fact.shape().back(), product->fact.rank()) ||
+        !ir::Rewriter::can_replace(add->output(0), product))
+      continue;
     rw.begin("bias", {n, add});
     ir::Node* fused = as_fused(rw, n);
     if (fused->inputs().size() < 3) rw.resize_inputs(fused, 3);
@@ -33,9 +41,12 @@ void fuse_add(ir::Rewriter& rw, ir::Node* add) {
 }
 
 void fuse_gemm(ir::Rewriter& rw, ir::Node* n) {
-  if (n->attr("transA", 0) != 0 || n->attr("alpha", 1.0f) != 1.0f || !n->output(0) || n->output(0)->fact.dtype() != DType::f32 || n->since() < 7) return;
+  if (n->attr("transA", 0) != 0 || n->attr("alpha", 1.0f) != 1.0f || !n->output(0) ||
+      n->output(0)->fact.dtype() != DType::f32 || n->since() < 7)
+    return;
   if (!n->input(1) || !n->input(1)->is_constant() || !n->output(0)->fact.has_rank()) return;
-  if (n->input(2) && (n->attr("beta", 1.0f) != 1.0f || !is_row(n->input(2), n->output(0)->fact.shape().back(), 2))) return;
+  if (n->input(2) && (n->attr("beta", 1.0f) != 1.0f || !is_row(n->input(2), n->output(0)->fact.shape().back(), 2)))
+    return;
   rw.begin("gemm", {n});
   const int64_t trans = n->attr("transB", 0);
   for (const char* name : {"alpha", "beta", "transA"}) rw.remove_attr(n, name);

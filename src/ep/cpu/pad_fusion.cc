@@ -9,7 +9,8 @@ using passes::is_op;
 // Pads of the spatial axes (begins, then ends) of a Pad that adds zeros there and nowhere else.
 std::optional<std::vector<int64_t>> zero_pads(const ir::Node& pad, int rank) {
   if (pad.attr("mode", "constant") != "constant") return std::nullopt;
-  if (pad.since() < 11 ? pad.attr("value", 0.0f) != 0 : pad.input(2) && scalar(pad.input(2)) != 0.0f) return std::nullopt;
+  if (pad.since() < 11 ? pad.attr("value", 0.0f) != 0 : pad.input(2) && scalar(pad.input(2)) != 0.0f)
+    return std::nullopt;
   if (pad.input(3)) return std::nullopt;
   const auto pads = passes::ints_of(pad, pad.since() == 1 ? "paddings" : "pads", 1);
   if (!pads || static_cast<int>(pads->size()) != 2 * rank) return std::nullopt;
@@ -33,7 +34,8 @@ Status pad_fusion(ir::Graph& graph, passes::PassContext& context) {
       ir::Node* conv = only_user(n->output(0));
       const int rank = n->input(0)->fact.rank();
       const auto pads = zero_pads(*n, rank);
-      if (pads && is_op(conv, "Conv") && conv->input(0) == n->output(0) && conv->attr("auto_pad", "NOTSET") == "NOTSET") {
+      if (pads && is_op(conv, "Conv") && conv->input(0) == n->output(0) &&
+          conv->attr("auto_pad", "NOTSET") == "NOTSET") {
         rw.begin("into the convolution", {n, conv});
         auto sum = conv->ints("pads", std::vector<int64_t>(static_cast<size_t>(2 * (rank - 2)), 0));
         if (sum.size() == pads->size()) {

@@ -8,14 +8,14 @@ std::vector<passes::Pass> cpu_pipeline(Level level) {
   std::vector<passes::Pass> list;
   if (level < Level::extended) return list;
   list = {
-      {"PadFusion", pad_fusion},                  // first: it looks for plain Conv nodes
-      {"BatchNormFusion", batch_norm_fusion},     // likewise
-      {"SwishFusion", swish_fusion},              // spells activations as one node, so that they can become epilogues
-      {"GeluFusion", gelu_fusion},                // likewise
-      {"LayerNormFusion", layer_norm_fusion},     // takes its Adds before they look like biases or residuals
-      {"MatMulBiasFusion", matmul_bias_fusion},   // the bias comes before activation and residual
-      {"ActivationFusion", activation_fusion},    // conv + activation
-      {"ResidualFusion", residual_fusion},        // conv (+ activation) + residual
+      {"PadFusion", pad_fusion},                 // first: it looks for plain Conv nodes
+      {"BatchNormFusion", batch_norm_fusion},    // likewise
+      {"SwishFusion", swish_fusion},             // spells activations as one node, so that they can become epilogues
+      {"GeluFusion", gelu_fusion},               // likewise
+      {"LayerNormFusion", layer_norm_fusion},    // takes its Adds before they look like biases or residuals
+      {"MatMulBiasFusion", matmul_bias_fusion},  // the bias comes before activation and residual
+      {"ActivationFusion", activation_fusion},   // conv + activation
+      {"ResidualFusion", residual_fusion},       // conv (+ activation) + residual
       {"ActivationFusionAfterResidual", activation_fusion},  // conv + residual + activation
   };
   if (level >= Level::layout) list.push_back({"ChannelsLast", channels_last});  // last: moves whole fused nodes

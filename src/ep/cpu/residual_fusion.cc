@@ -16,8 +16,11 @@ bool is_before(const ir::Node* a, const ir::Node* b) {
 ir::Node* candidate(const ir::Node& add, int side) {
   const ir::Value *sum = add.input(side), *other = add.input(1 - side);
   ir::Node* n = sum ? sum->producer() : nullptr;
-  if (!n || !other || sum == other || only_user(sum) != &add || !can_fuse(*n) || n->op_type() == "ScaleShift" || n->input(3)) return nullptr;
-  if (!passes::same_shape(sum->fact, other->fact) || other->fact.dtype() != DType::f32 || other->is_constant()) return nullptr;
+  if (!n || !other || sum == other || only_user(sum) != &add || !can_fuse(*n) || n->op_type() == "ScaleShift" ||
+      n->input(3))
+    return nullptr;
+  if (!passes::same_shape(sum->fact, other->fact) || other->fact.dtype() != DType::f32 || other->is_constant())
+    return nullptr;
   if (sum->fact.rank() < 2) return nullptr;
   return ir::Rewriter::can_replace(add.output(0), sum) ? n : nullptr;
 }

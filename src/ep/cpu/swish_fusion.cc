@@ -35,13 +35,15 @@ Gate gate_of(ir::Value* gate, const ir::Value* x, std::vector<ir::Node*>& chain)
     chain = {n};
     return Gate::swish;
   }
-  if (is_op(n, "HardSigmoid") && n->input(0) == x && near(n->attr("alpha", 0.2f), 1.0f / 6) && n->attr("beta", 0.5f) == 0.5f) {
+  if (is_op(n, "HardSigmoid") && n->input(0) == x && near(n->attr("alpha", 0.2f), 1.0f / 6) &&
+      n->attr("beta", 0.5f) == 0.5f) {
     chain = {n};
     return Gate::hard_swish;
   }
   if (is_op(n, "Div") || is_op(n, "Mul")) {  // clip(x + 3, 0, 6) / 6
     const auto six = scalar_operand(*n);
-    if (six && !(n->op_type() == "Div" && six->constant_first) && near(six->number, n->op_type() == "Div" ? 6.0f : 1.0f / 6) && only_user(gate) &&
+    if (six && !(n->op_type() == "Div" && six->constant_first) &&
+        near(six->number, n->op_type() == "Div" ? 6.0f : 1.0f / 6) && only_user(gate) &&
         is_relu6_of_shifted(six->other, x, chain)) {
       chain.push_back(n);
       return Gate::hard_swish;
@@ -62,15 +64,19 @@ void fuse(ir::Rewriter& rw, ir::Node* mul) {
       ir::Node* div = only_user(mul->output(0));
       if (!div || (!is_op(div, "Div") && !is_op(div, "Mul"))) continue;
       const auto six = scalar_operand(*div);
-      if (!six || (div->op_type() == "Div" && six->constant_first) || !near(six->number, div->op_type() == "Div" ? 6.0f : 1.0f / 6)) continue;
+      if (!six || (div->op_type() == "Div" && six->constant_first) ||
+          !near(six->number, div->op_type() == "Div" ? 6.0f : 1.0f / 6))
+        continue;
       last = div;
       kind = Gate::hard_swish;
     }
+    if (!same_rank(x, last->output(0))) continue;
     std::vector<const ir::Node*> all(chain.begin(), chain.end());
     all.push_back(mul);
     if (last != mul) all.push_back(last);
     rw.begin(kind == Gate::swish ? "swish" : "hard swish", all);
-    ir::Node* made = rw.insert(kind == Gate::swish ? "Swish" : "HardSwish", "", kind == Gate::swish ? 24 : 14, {x}, {last->output(0)->name()}, {}, last, last->name());
+    ir::Node* made = rw.insert(kind == Gate::swish ? "Swish" : "HardSwish", "", kind == Gate::swish ? 24 : 14, {x},
+                               {last->output(0)->name()}, {}, last, last->name());
     rw.bypass(last, made->output(0));
     if (last != mul) rw.erase_if_unused(mul);
     for (size_t i = chain.size(); i-- > 0;) rw.erase_if_unused(chain[i]);

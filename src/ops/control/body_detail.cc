@@ -6,8 +6,11 @@ namespace trunnion::ops {
 
 Result<ir::Fact> join_facts(const ir::Fact& a, const ir::Fact& b, std::string_view what) {
   if (a.type.kind == Type::Kind::unknown || b.type.kind == Type::Kind::unknown) return ir::Fact{};
-  if (a.type.kind == Type::Kind::optional && b.type.kind != Type::Kind::optional && a.type.inner && same_kind(*a.type.inner, b.type)) return b;
-  if (!same_kind(a.type, b.type)) return invalid_graph("{} is {} in one place and {} in the other", what, a.type.text(), b.type.text());
+  if (a.type.kind == Type::Kind::optional && b.type.kind != Type::Kind::optional && a.type.inner &&
+      same_kind(*a.type.inner, b.type))
+    return b;
+  if (!same_kind(a.type, b.type))
+    return invalid_graph("{} is {} in one place and {} in the other", what, a.type.text(), b.type.text());
   ir::Fact out = a;
   out.content.reset();
   if (out.type.dtype == DType::undefined) out.type.dtype = b.type.dtype;
@@ -27,7 +30,8 @@ Status infer_body(ir::Graph& body, std::span<const ir::Fact> inputs, const BodyS
     for (size_t i = 0; i < facts.size(); ++i) {
       ir::Value* v = body.inputs()[i];
       if (!same_kind(v->fact.type, facts[i].type))
-        return invalid_graph("input '{}' of the body is declared {}, it gets {}", v->name(), v->fact.type.text(), facts[i].type.text());
+        return invalid_graph("input '{}' of the body is declared {}, it gets {}", v->name(), v->fact.type.text(),
+                             facts[i].type.text());
       if (facts[i].type.kind != Type::Kind::unknown) v->fact = facts[i];
     }
     TRN_TRY(infer(body));
@@ -35,7 +39,8 @@ Status infer_body(ir::Graph& body, std::span<const ir::Fact> inputs, const BodyS
     for (int i = 0; i < state.count; ++i) {
       ir::Fact& in = facts[static_cast<size_t>(state.first_input + i)];
       const ir::Value* out = body.outputs()[static_cast<size_t>(state.first_output + i)];
-      TRN_ASSIGN(ir::Fact joined, join_facts(in, out->fact, "the value '" + out->name() + "', carried from one iteration to the next,"));
+      TRN_ASSIGN(ir::Fact joined,
+                 join_facts(in, out->fact, "the value '" + out->name() + "', carried from one iteration to the next,"));
       if (in.has_rank() && (!joined.has_rank() || shape_text(joined.shape()) != shape_text(in.shape()))) {
         stable = false;
         if (round > 0) joined.type.shape.reset();

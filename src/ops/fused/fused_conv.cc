@@ -28,14 +28,26 @@ class FusedConvCpu final : public Kernel {
   ConvEngine engine_;
 };
 
-#define TRN_CONV_ATTRIBUTES                                                                                                      \
-  "{activation:s='none', activation_a:f=0, activation_b:f=0, auto_pad:s='NOTSET', dilations:is, group:i=1, kernel_shape:is, "     \
-  "output_padding:is, output_shape:is, pads:is, residual_after_activation:i=0, strides:is, transposed:i=0} T=f32|f16|bf16"
+#define TRN_CONV_ATTRIBUTES                                                                                  \
+  "{activation:s='none', activation_a:f=0, activation_b:f=0, auto_pad:s='NOTSET', dilations:is, group:i=1, " \
+  "kernel_shape:is, "                                                                                        \
+  "output_padding:is, output_shape:is, pads:is, residual_after_activation:i=0, strides:is, transposed:i=0} " \
+  "T=f32|f16|bf16"
 
 constexpr DTypes kTypes = DType::f32 | DType::f16 | DType::bf16;
 constexpr OpDef kDefs[] = {
-    {"FusedConv", infer, cpu<FusedConvCpu>(kTypes), {.reviewed = 1}, "trunnion", "trunnion::FusedConv 1 (X:T, W:T, B?:T, R?:T) -> (Y:T) " TRN_CONV_ATTRIBUTES},
-    {"NhwcConv", infer, cpu<FusedConvCpu>(kTypes), {.reviewed = 1}, "trunnion", "trunnion::NhwcConv 1 (X:T, W:T, B?:T, R?:T) -> (Y:T) " TRN_CONV_ATTRIBUTES},
+    {"FusedConv",
+     infer,
+     cpu<FusedConvCpu>(kTypes),
+     {.reviewed = 1},
+     "trunnion",
+     "trunnion::FusedConv 1 (X:T, W:T, B?:T, R?:T) -> (Y:T) " TRN_CONV_ATTRIBUTES},
+    {"NhwcConv",
+     infer,
+     cpu<FusedConvCpu>(kTypes),
+     {.reviewed = 1},
+     "trunnion",
+     "trunnion::NhwcConv 1 (X:T, W:T, B?:T, R?:T) -> (Y:T) " TRN_CONV_ATTRIBUTES},
 };
 
 }  // namespace

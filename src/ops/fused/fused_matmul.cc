@@ -9,7 +9,7 @@ namespace {
 
 bool trans_b(const ir::Node& n) { return n.attr("transB", 0) != 0; }
 
-Status infer(const ir::Node& n, ir::Facts& f) {
+Status infer_product(const ir::Node& n, ir::Facts& f) {
   if (!trans_b(n)) return infer_matmul(f, f.dtype(0));
   f.set(0, f.dtype(0));
   TRN_TRY(expect_rank(f, 1, 2));
@@ -17,10 +17,24 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   SymShape y = f.in(0).shape();
   if (y.empty()) return invalid_argument("input 0 is a scalar");
   const Dim &ka = y.back(), &kb = f.in(1).dim(1);
-  if (ka.is_int() && kb.is_int() && ka.value() != kb.value()) return invalid_argument("the inner dimensions are {} and {}", ka.value(), kb.value());
+  if (ka.is_int() && kb.is_int() && ka.value() != kb.value())
+    return invalid_argument("the inner dimensions are {} and {}", ka.value(), kb.value());
   y.back() = f.in(1).dim(0);
   f.set(0, f.dtype(0), std::move(y));
   return {};
+}
+
+Status infer(const ir::Node& n, ir::Facts& f) {
+  TRN_TRY(infer_product(n, f));
+  if (!f.out(0).has_rank()) return {};
+  const SymShape& y = f.out(0).shape();
+  if (f.has_rank(2) && !y.empty()) {
+    Dim entries = element_count(f.in(2).shape());
+    if (entries.is_int() && y.back().is_int() && entries.value() != y.back().value())
+      return invalid_argument("the bias of shape {} does not fit the product of shape {}", shape_text(f.in(2).shape()),
+                              shape_text(y));
+  }
+  return f.has_rank(3) ? expect_same_shape(f.in(3).shape(), y, "the residual") : Status{};
 }
 
 class FusedMatMulCpu final : public Kernel {
@@ -56,14 +70,16 @@ class FusedMatMulCpu final : public Kernel {
       e.residual = ctx.in(3).as<float>();
       e.residual_ld = state.shape.n;
     }
-    engine_.run(ctx, state, ctx.in(0).as<float>(), ctx.in(1).as<float>(), ctx.out(0).as<float>(), e, state.shape.m * state.shape.n);
+    engine_.run(ctx, state, ctx.in(0).as<float>(), ctx.in(1).as<float>(), ctx.out(0).as<float>(), e,
+                state.shape.m * state.shape.n);
     return {};
   }
 
   bool reads_input(int i) const override { return i != 1 || !engine_.packed(); }
 
  private:
-  FusedMatMulCpu(MatMulEngine engine, kernels::Epilogue epilogue, bool trans_b) : engine_(std::move(engine)), epilogue_(epilogue), trans_b_(trans_b) {}
+  FusedMatMulCpu(MatMulEngine engine, kernels::Epilogue epilogue, bool trans_b)
+      : engine_(std::move(engine)), epilogue_(epilogue), trans_b_(trans_b) {}
   MatMulEngine engine_;
   kernels::Epilogue epilogue_;
   bool trans_b_;
@@ -71,8 +87,13 @@ class FusedMatMulCpu final : public Kernel {
 
 // bias: one entry per column; residual: the shape of the output.
 constexpr OpDef kDefs[] = {
-    {"FusedMatMul", infer, cpu<FusedMatMulCpu>(kF32), {.reviewed = 1}, "trunnion",
-     "trunnion::FusedMatMul 1 (A:T, B:T, bias?:T, residual?:T) -> (Y:T) {activation:s='none', activation_a:f=0, activation_b:f=0, alpha:f=1, residual_after_activation:i=0, transB:i=0} T=f32"},
+    {"FusedMatMul",
+     infer,
+     cpu<FusedMatMulCpu>(kF32),
+     {.reviewed = 1},
+     "trunnion",
+     "trunnion::FusedMatMul 1 (A:T, B:T, bias?:T, residual?:T) -> (Y:T) {activation:s='none', activation_a:f=0, "
+     "activation_b:f=0, alpha:f=1, residual_after_activation:i=0, transB:i=0} T=f32"},
 };
 
 }  // namespace

@@ -44,7 +44,8 @@ class NhwcPoolCpu final : public Kernel {
 
   static Result<std::unique_ptr<Kernel>> make(const ir::Node& n) {
     TRN_ASSIGN(WindowParams p, read_window(n));
-    return std::unique_ptr<Kernel>(new NhwcPoolCpu(std::move(p), n.op_type() == "NhwcMaxPool", n.attr("count_include_pad", 0) != 0));
+    return std::unique_ptr<Kernel>(
+        new NhwcPoolCpu(std::move(p), n.op_type() == "NhwcMaxPool", n.attr("count_include_pad", 0) != 0));
   }
 
   Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override {
@@ -63,7 +64,8 @@ class NhwcPoolCpu final : public Kernel {
     const TensorView &x = ctx.in(0), &y = ctx.out(0);
     if (y.count == 0) return {};
     const int64_t channels = x.dim(x.rank - 1);
-    const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(1, s.shape.out[2] * channels * s.shape.kernel[0] * s.shape.kernel[1]));
+    const int64_t grain = std::max<int64_t>(
+        1, 32768 / std::max<int64_t>(1, s.shape.out[2] * channels * s.shape.kernel[0] * s.shape.kernel[1]));
     const auto run = max_ ? kernels::pool().max_nhwc : kernels::pool().average_nhwc;
     ctx.parallel_for(x.dim(0) * s.rows, grain, [&](int64_t begin, int64_t end) {
       while (begin < end) {
@@ -92,25 +94,44 @@ Status infer_global(const ir::Node&, ir::Facts& f) {
 
 class NhwcGlobalAverageCpu final : public Kernel {
  public:
-  static Result<std::unique_ptr<Kernel>> make(const ir::Node&) { return std::unique_ptr<Kernel>(new NhwcGlobalAverageCpu()); }
+  static Result<std::unique_ptr<Kernel>> make(const ir::Node&) {
+    return std::unique_ptr<Kernel>(new NhwcGlobalAverageCpu());
+  }
   Status run(KernelContext& ctx) const override {
     const TensorView &x = ctx.in(0), &y = ctx.out(0);
     if (y.count == 0) return {};
     const int64_t channels = x.dim(x.rank - 1), positions = product(x.shape(), 1, x.rank - 1);
     const auto mean = kernels::reduce(kernels::ReduceOp::mean, kernels::Elem::f32);
-    ctx.parallel_for(x.dim(0), std::max<int64_t>(1, 65536 / std::max<int64_t>(1, positions * channels)), [&](int64_t b, int64_t e) {
-      mean(x.as<float>() + b * positions * channels, y.as<float>() + b * channels, {e - b, positions, channels, channels});
-    });
+    ctx.parallel_for(x.dim(0), std::max<int64_t>(1, 65536 / std::max<int64_t>(1, positions * channels)),
+                     [&](int64_t b, int64_t e) {
+                       mean(x.as<float>() + b * positions * channels, y.as<float>() + b * channels,
+                            {e - b, positions, channels, channels});
+                     });
     return {};
   }
 };
 
 constexpr OpDef kDefs[] = {
-    {"NhwcMaxPool", infer_pool, cpu<NhwcPoolCpu>(kF32), {.reviewed = 1}, "trunnion",
-     "trunnion::NhwcMaxPool 1 (X:T) -> (Y:T) {auto_pad:s='NOTSET', ceil_mode:i=0, dilations:is, kernel_shape!:is, pads:is, storage_order:i=0, strides:is} T=f32"},
-    {"NhwcAveragePool", infer_pool, cpu<NhwcPoolCpu>(kF32), {.reviewed = 1}, "trunnion",
-     "trunnion::NhwcAveragePool 1 (X:T) -> (Y:T) {auto_pad:s='NOTSET', ceil_mode:i=0, count_include_pad:i=0, dilations:is, kernel_shape!:is, pads:is, strides:is} T=f32"},
-    {"NhwcGlobalAveragePool", infer_global, cpu<NhwcGlobalAverageCpu>(kF32), {.reviewed = 1}, "trunnion", "trunnion::NhwcGlobalAveragePool 1 (X:T) -> (Y:T) T=f32"},
+    {"NhwcMaxPool",
+     infer_pool,
+     cpu<NhwcPoolCpu>(kF32),
+     {.reviewed = 1},
+     "trunnion",
+     "trunnion::NhwcMaxPool 1 (X:T) -> (Y:T) {auto_pad:s='NOTSET', ceil_mode:i=0, dilations:is, kernel_shape!:is, "
+     "pads:is, storage_order:i=0, strides:is} T=f32"},
+    {"NhwcAveragePool",
+     infer_pool,
+     cpu<NhwcPoolCpu>(kF32),
+     {.reviewed = 1},
+     "trunnion",
+     "trunnion::NhwcAveragePool 1 (X:T) -> (Y:T) {auto_pad:s='NOTSET', ceil_mode:i=0, count_include_pad:i=0, "
+     "dilations:is, kernel_shape!:is, pads:is, strides:is} T=f32"},
+    {"NhwcGlobalAveragePool",
+     infer_global,
+     cpu<NhwcGlobalAverageCpu>(kF32),
+     {.reviewed = 1},
+     "trunnion",
+     "trunnion::NhwcGlobalAveragePool 1 (X:T) -> (Y:T) T=f32"},
 };
 
 }  // namespace

@@ -7,7 +7,12 @@
 namespace trunnion::ops {
 namespace {
 
-Status infer(const ir::Node&, ir::Facts& f) {
+Status infer(const ir::Node& n, ir::Facts& f) {
+  if (f.has_rank(0)) {
+    TRN_ASSIGN(const int axis, normalize_axis(n.attr("axis", 1), f.in(0).rank()));
+    for (int i : {1, 2})
+      if (f.has_rank(i)) TRN_TRY(expect_same_shape(f.in(i).shape(), {f.in(0).dim(axis)}, "a vector by channel"));
+  }
   f.set(0, f.dtype(0), f.in(0).type.shape);
   return {};
 }
@@ -36,7 +41,8 @@ class ScaleShiftCpu final : public Kernel {
     }
     ctx.parallel_for(x.count / inner, std::max<int64_t>(1, 32768 / inner), [&](int64_t b, int64_t e) {
       for (int64_t p = b; p < e; ++p) {
-        k.scale_shift(x.as<float>() + p * inner, y.as<float>() + p * inner, inner, scale[p % channels], shift[p % channels]);
+        k.scale_shift(x.as<float>() + p * inner, y.as<float>() + p * inner, inner, scale[p % channels],
+                      shift[p % channels]);
         activate(y.as<float>() + p * inner, inner, 1, inner);
       }
     });
@@ -46,15 +52,21 @@ class ScaleShiftCpu final : public Kernel {
  private:
   ScaleShiftCpu(int64_t axis, kernels::Epilogue e) : axis_(axis), epilogue_(e) {}
   void activate(float* y, int64_t ld, int64_t rows, int64_t cols) const {
-    if (epilogue_.activation != kernels::Activation::none) kernels::apply_activation(epilogue_.activation, epilogue_.a, epilogue_.b, y, ld, rows, cols);
+    if (epilogue_.activation != kernels::Activation::none)
+      kernels::apply_activation(epilogue_.activation, epilogue_.a, epilogue_.b, y, ld, rows, cols);
   }
   int64_t axis_;
   kernels::Epilogue epilogue_;
 };
 
 constexpr OpDef kDefs[] = {
-    {"ScaleShift", infer, cpu<ScaleShiftCpu>(kF32), {.reviewed = 1, .in_place = {{0, 0}, {}}}, "trunnion",
-     "trunnion::ScaleShift 1 (X:T, scale:T, shift:T) -> (Y:T) {activation:s='none', activation_a:f=0, activation_b:f=0, axis:i=1} T=f32"},
+    {"ScaleShift",
+     infer,
+     cpu<ScaleShiftCpu>(kF32),
+     {.reviewed = 1, .in_place = {{0, 0}, {}}},
+     "trunnion",
+     "trunnion::ScaleShift 1 (X:T, scale:T, shift:T) -> (Y:T) {activation:s='none', activation_a:f=0, "
+     "activation_b:f=0, axis:i=1} T=f32"},
 };
 
 }  // namespace

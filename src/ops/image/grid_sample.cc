@@ -100,39 +100,61 @@ class GridKernel final : public Kernel {
     const int dims = xv.rank - 2;
     const int64_t channels = xv.dim(1), in_plane = product(xv.shape(), 2, xv.rank), out_plane = product(yv.shape(), 2, yv.rank);
     const G* grid = ctx.in(1).as<G>();
-    ctx.parallel_for(xv.dim(0) * out_plane, 4096 / (channels * (1 << dims)) + 16, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        // Offsets and weights of all taps, one dimension multiplied in after the other.
-        int64_t offset[64] = {0};
-        T weight[64] = {T(1)};
-        int count = 1;
-        for (int d = 0; d < dims; ++d) {
-          const int64_t size = xv.dim(d + 2);
-          // The grid has the innermost coordinate first.
-          const Taps taps = position(static_cast<double>(grid[i * dims + dims - 1 - d]), size);
-          int64_t next_offset[64];
-          T next_weight[64];
-          int next = 0;
-          for (int a = 0; a < count; ++a)
-            for (int t = 0; t < taps.count; ++t) {
-              if (taps.index[t] < 0) continue;
-              next_offset[next] = offset[a] * size + taps.index[t];
-              next_weight[next++] = weight[a] * static_cast<T>(taps.weight[t]);
-            }
-          count = next;
-          std::copy_n(next_offset, count, offset);
-          std::copy_n(next_weight, count, weight);
-        }
-        const int64_t image = i / out_plane, at = i % out_plane;
-        const T* x = xv.as<T>() + image * channels * in_plane;
-        T* y = yv.as<T>() + image * channels * out_plane + at;
-        for (int64_t c = 0; c < channels; ++c, x += in_plane, y += out_plane) {
-          T sum = 0;
-          for (int a = 0; a < count; ++a) sum += x[offset[a]] * weight[a];
-          *y = sum;
-        }
+    const int64_t points = xv.dim(0) * out_plane, blocks = (points + kBlock - 1) / kBlock;
+    ctx.parallel_for(blocks, 512 / (channels * (1 << dims)) + 1, [&](int64_t begin, int64_t end) {
+      Block<T> block;
+      for (int64_t b = begin; b < end; ++b) {
+        const int64_t first = b * kBlock, count = std::min(kBlock, points - first);
+        for (int64_t i = 0; i < count; ++i) find_taps(grid + (first + i) * dims, xv.shape().subspan(2), block, i);
+        // Channel by channel, so that a plane stays in the cache.
+        for (int64_t c = 0; c < channels; ++c)
+          for (int64_t i = 0; i < count; ++i) {
+            const int64_t image = (first + i) / out_plane, at = (first + i) % out_plane;
+            const T* x = xv.as<T>() + (image * channels + c) * in_plane;
+            const int64_t* offset = block.offset[i];
+            const T* weight = block.weight[i];
+            T sum = 0;
+            if (block.count[i] == 4)
+              sum = x[offset[0]] * weight[0] + x[offset[1]] * weight[1] + (x[offset[2]] * weight[2] + x[offset[3]] * weight[3]);
+            else
+              for (int a = 0; a < block.count[i]; ++a) sum += x[offset[a]] * weight[a];
+            yv.as<T>()[(image * channels + c) * out_plane + at] = sum;
+          }
       }
     });
+  }
+
+  static constexpr int64_t kBlock = 32;
+  // Output points with the offsets and weights of all that they read.
+  template <class T>
+  struct Block {
+    int count[kBlock];
+    int64_t offset[kBlock][64];
+    T weight[kBlock][64];
+  };
+
+  // One dimension after the other is multiplied in. The grid has the innermost coordinate first.
+  template <class T, class G>
+  void find_taps(const G* point, std::span<const int64_t> sizes, Block<T>& block, int64_t i) const {
+    int64_t *offset = block.offset[i], next_offset[64];
+    T *weight = block.weight[i], next_weight[64];
+    int count = 1;
+    offset[0] = 0;
+    weight[0] = 1;
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      const Taps taps = position(static_cast<double>(point[sizes.size() - 1 - d]), sizes[d]);
+      int next = 0;
+      for (int a = 0; a < count; ++a)
+        for (int t = 0; t < taps.count; ++t) {
+          if (taps.index[t] < 0) continue;
+          next_offset[next] = offset[a] * sizes[d] + taps.index[t];
+          next_weight[next++] = weight[a] * static_cast<T>(taps.weight[t]);
+        }
+      count = next;
+      std::copy_n(next_offset, count, offset);
+      std::copy_n(next_weight, count, weight);
+    }
+    block.count[i] = count;
   }
 
   Taps position(double normal, int64_t size) const {

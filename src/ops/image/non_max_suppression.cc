@@ -94,13 +94,22 @@ class NmsKernel final : public Kernel {
   }
 
   std::vector<int64_t> select(const float* boxes, const float* scores, int64_t count, int64_t most, float iou, bool filter, float least) const {
-    std::vector<int64_t> order, out;
+    struct Candidate {
+      float score;
+      int64_t box;
+    };
+    // Best first; of equal scores the first box. A heap, as often only few are looked at.
+    const auto worse = [](const Candidate& a, const Candidate& b) { return a.score != b.score ? a.score < b.score : a.box > b.box; };
+    std::vector<Candidate> heap;
     for (int64_t i = 0; i < count; ++i)
-      if (!std::isnan(scores[i]) && (!filter || scores[i] > least)) order.push_back(i);
-    std::stable_sort(order.begin(), order.end(), [scores](int64_t a, int64_t b) { return scores[a] > scores[b]; });
+      if (!std::isnan(scores[i]) && (!filter || scores[i] > least)) heap.push_back({scores[i], i});
+    std::make_heap(heap.begin(), heap.end(), worse);
     std::vector<Box> taken;
-    for (int64_t i : order) {
-      if (static_cast<int64_t>(out.size()) == most) break;
+    std::vector<int64_t> out;
+    while (!heap.empty() && static_cast<int64_t>(out.size()) < most) {
+      std::pop_heap(heap.begin(), heap.end(), worse);
+      const int64_t i = heap.back().box;
+      heap.pop_back();
       const Box box = read_box(boxes + i * 4, center_);
       if (std::any_of(taken.begin(), taken.end(), [&](const Box& b) { return overlap(b, box, iou); })) continue;
       taken.push_back(box);

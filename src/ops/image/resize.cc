@@ -1,11 +1,12 @@
 // Resize (ai.onnx 10 to 19) and Upsample (1, 7, 9): each axis is resampled on its own, one after the other, with the
-// tables of kernels/resize.h. f32 and small types are blended in f32, the others in f64; nearest moves elements.
+// tables of kernels/resize.h (bilinear planes at once). f32 and small types are blended in f32, the others in f64; nearest moves elements.
 #include "kernels/resize.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "kernels/bilinear.h"
 #include "kernels/convert.h"
 #include "ops/dispatch.h"
 #include "ops/move.h"
@@ -327,7 +328,13 @@ class ResizeKernel final : public Kernel {
       next = 1 - next;
     }
     const size_t passes = plan->passes.size();
-    for (size_t i = 0; i < passes; ++i) {
+    const auto [rows, cols] = plane_passes(*plan, work);
+    if (rows) {
+      std::byte* to = work == y.dtype ? y.as<std::byte>() : buffers[next];
+      run_plane(ctx, *rows, *cols, reinterpret_cast<const float*>(from), reinterpret_cast<float*>(to));
+      from = to;
+    }
+    for (size_t i = 0; i < passes && !rows; ++i) {
       std::byte* to = i + 1 == passes && work == y.dtype ? y.as<std::byte>() : buffers[next];
       run_pass(ctx, plan->passes[i], from, to, work, plan->blend);
       from = to;
@@ -401,6 +408,31 @@ class ResizeKernel final : public Kernel {
         kernels::resize().axis(reinterpret_cast<const float*>(x), reinterpret_cast<float*>(y), t, end - begin, pass.inner);
       else
         blend_f64(reinterpret_cast<const double*>(x), reinterpret_cast<double*>(y), t, end - begin, pass.inner);
+    });
+  }
+
+  // The passes of a bilinear blend of planes: over rows and over neighbouring columns, two taps each.
+  static std::pair<const kernels::ResizeTable*, const kernels::ResizeTable*> plane_passes(const Plan& plan, DType work) {
+    if (work != DType::f32 || plan.passes.size() != 2) return {};
+    const Pass *rows = &plan.passes[0], *cols = &plan.passes[1];
+    if (rows->axis > cols->axis) std::swap(rows, cols);
+    if (cols->inner != 1 || cols->axis != rows->axis + 1) return {};
+    for (const Pass* p : {rows, cols})
+      if (p->table.taps != 2 || p->table.weight.empty() || !p->table.outside.empty()) return {};
+    return {&rows->table, &cols->table};
+  }
+
+  static void run_plane(KernelContext& ctx, const kernels::ResizeTable& rows, const kernels::ResizeTable& cols, const float* x, float* y) {
+    const int64_t planes = ctx.out(0).count / (rows.out * cols.out);
+    ctx.parallel_for(planes * rows.out, 16384 / cols.out + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t j = i % rows.out;
+        const float* plane = x + i / rows.out * rows.in * cols.in;
+        const float *a = plane + rows.index[j] * cols.in, *b = plane + rows.index[rows.out + j] * cols.in;
+        kernels::bilinear().row(a, b, rows.weight[j], rows.weight[rows.out + j],
+                                {cols.index.data(), cols.index.data() + cols.out, cols.weight.data(), cols.weight.data() + cols.out, cols.out},
+                                y + i * cols.out);
+      }
     });
   }
 

@@ -15,7 +15,9 @@ struct Params {
   float alpha, beta;
 };
 
-Params read(const ir::Node& n) { return {n.attr("transA", 0) != 0, n.attr("transB", 0) != 0, n.attr("alpha", 1.0f), n.attr("beta", 1.0f)}; }
+Params read(const ir::Node& n) {
+  return {n.attr("transA", 0) != 0, n.attr("transB", 0) != 0, n.attr("alpha", 1.0f), n.attr("beta", 1.0f)};
+}
 
 Status infer(const ir::Node& n, ir::Facts& f) {
   const Params p = read(n);
@@ -29,8 +31,9 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   const Dim m = f.in(0).dim(p.trans_a ? 1 : 0), ka = f.in(0).dim(p.trans_a ? 0 : 1);
   const Dim kb = f.in(1).dim(p.trans_b ? 1 : 0), cols = f.in(1).dim(p.trans_b ? 0 : 1);
   if (ka.is_int() && kb.is_int() && ka.value() != kb.value())
-    return invalid_argument("the inner dimensions are {} and {} (shapes {} and {}, transA = {}, transB = {})", ka.value(), kb.value(), shape_text(f.in(0).shape()),
-                            shape_text(f.in(1).shape()), int{p.trans_a}, int{p.trans_b});
+    return invalid_argument("the inner dimensions are {} and {} (shapes {} and {}, transA = {}, transB = {})",
+                            ka.value(), kb.value(), shape_text(f.in(0).shape()), shape_text(f.in(1).shape()),
+                            int{p.trans_a}, int{p.trans_b});
   SymShape y{m, cols};
   if (f.has_rank(2)) {
     const SymShape& c = f.in(2).shape();
@@ -39,7 +42,9 @@ Status infer(const ir::Node& n, ir::Facts& f) {
       const Dim &have = c[c.size() - 1 - i], &want = y[1 - i];
       fits = !have.is_int() || !want.is_int() || have.value() == 1 || have.value() == want.value();
     }
-    if (!fits) return invalid_argument("input 2 of shape {} does not broadcast to the product of shape {}", shape_text(c), shape_text(y));
+    if (!fits)
+      return invalid_argument("input 2 of shape {} does not broadcast to the product of shape {}", shape_text(c),
+                              shape_text(y));
   }
   f.set(0, f.dtype(0), std::move(y));
   return {};
@@ -52,7 +57,8 @@ Status spread(const TensorView& c, const TensorView& y, T beta, T* to) {
   const int64_t* shapes[] = {c.dims};
   const int ranks[] = {c.rank};
   if (!kernels::broadcast_plan_to(1, shapes, ranks, y.dims, y.rank, plan))
-    return invalid_argument("input 2 of shape {} does not broadcast to the product of shape {}", shape_text(c.shape()), shape_text(y.shape()));
+    return invalid_argument("input 2 of shape {} does not broadcast to the product of shape {}", shape_text(c.shape()),
+                            shape_text(y.shape()));
   const T* from = c.as<T>();
   const int64_t step = plan.inner_stride(0);
   kernels::broadcast_rows(plan, 0, plan.elements, [&](const int64_t* offset, int64_t at, int64_t n) {
@@ -92,13 +98,14 @@ class GemmCpu final : public Kernel {
       const TensorView& c = ctx.in(2);
       const int64_t m = y.dim(0), n = y.dim(1);
       const int64_t rows = c.rank == 2 ? c.dim(0) : 1, cols = c.rank >= 1 ? c.dim(c.rank - 1) : 1;
-      state->bias = cols == n && rows == 1 ? State::Bias::column
+      state->bias = cols == n && rows == 1             ? State::Bias::column
                     : cols == 1 && rows == m && m != 1 ? State::Bias::row
-                    : cols == n && rows == m ? State::Bias::residual
-                                             : State::Bias::spread;
+                    : cols == n && rows == m           ? State::Bias::residual
+                                                       : State::Bias::spread;
       state->scaled = p_.beta != 1;
       state->bias_offset = bytes;
-      if (state->scaled && (state->bias == State::Bias::column || state->bias == State::Bias::row)) bytes += static_cast<size_t>(c.count) * sizeof(float);
+      if (state->scaled && (state->bias == State::Bias::column || state->bias == State::Bias::row))
+        bytes += static_cast<size_t>(c.count) * sizeof(float);
     }
     ctx.request_scratch(bytes);
     return std::unique_ptr<KernelState>(std::move(state));
@@ -111,8 +118,10 @@ class GemmCpu final : public Kernel {
     const bool has_c = ctx.has_in(2) && p_.beta != 0;
     if (a.dtype != DType::f32) {
       if (has_c)
-        TRN_TRY((dispatch<(DTypes(DType::f64) | kIntegers).bits()>(a.dtype, [&]<class T>() { return spread<T>(ctx.in(2), y, static_cast<T>(p_.beta), y.as<T>()); })));
-      return plain_matmul(ctx, a.dtype, state.product.shape, p_.trans_a, p_.trans_b, a.data, b.data, y.data, p_.alpha, has_c ? 1 : 0);
+        TRN_TRY((dispatch<(DTypes(DType::f64) | kIntegers).bits()>(
+            a.dtype, [&]<class T>() { return spread<T>(ctx.in(2), y, static_cast<T>(p_.beta), y.as<T>()); })));
+      return plain_matmul(ctx, a.dtype, state.product.shape, p_.trans_a, p_.trans_b, a.data, b.data, y.data, p_.alpha,
+                          has_c ? 1 : 0);
     }
     kernels::Epilogue e;
     e.alpha = p_.alpha;

@@ -17,14 +17,17 @@ Status infer_matmul(ir::Facts& f, DType out, int a_input, int b_input) {
   f.set(0, out);
   if (!f.has_rank(a_input) || !f.has_rank(b_input)) return {};
   SymShape a = f.in(a_input).shape(), b = f.in(b_input).shape();
-  if (a.empty() || b.empty()) return invalid_argument("matrix product of shapes {} and {}: a scalar is not allowed", shape_text(a), shape_text(b));
+  if (a.empty() || b.empty())
+    return invalid_argument("matrix product of shapes {} and {}: a scalar is not allowed", shape_text(a),
+                            shape_text(b));
   const bool a_vector = a.size() == 1, b_vector = b.size() == 1;
   if (a_vector) a.insert(a.begin(), Dim(1));
   if (b_vector) b.push_back(Dim(1));
   const Dim &ka = a.back(), &kb = b[b.size() - 2];
   if (ka.is_int() && kb.is_int() && ka.value() != kb.value())
-    return invalid_argument("matrix product of shapes {} and {}: the inner dimensions are {} and {}", shape_text(f.in(a_input).shape()),
-                            shape_text(f.in(b_input).shape()), ka.value(), kb.value());
+    return invalid_argument("matrix product of shapes {} and {}: the inner dimensions are {} and {}",
+                            shape_text(f.in(a_input).shape()), shape_text(f.in(b_input).shape()), ka.value(),
+                            kb.value());
   TRN_ASSIGN(SymShape y, broadcast_shapes(SymShape(a.begin(), a.end() - 2), SymShape(b.begin(), b.end() - 2)));
   if (!a_vector) y.push_back(a[a.size() - 2]);
   if (!b_vector) y.push_back(b.back());
@@ -84,11 +87,13 @@ Result<MatMulEngine> MatMulEngine::make(const ir::Value& b, bool trans_a, bool t
   const int64_t k = w.shape()[trans_b ? 1 : 0], n = w.shape()[trans_b ? 0 : 1];
   const int64_t size[] = {kernels::gemm_packed_b_size(k, n)};
   TRN_ASSIGN(e.packed_, Tensor::allocate(DType::f32, size));
-  kernels::gemm_pack_b(w.data<float>(), trans_b ? 1 : n, trans_b ? k : 1, k, n, 0, kernels::gemm_panel_count(n), e.packed_.data<float>());
+  kernels::gemm_pack_b(w.data<float>(), trans_b ? 1 : n, trans_b ? k : 1, k, n, 0, kernels::gemm_panel_count(n),
+                       e.packed_.data<float>());
   return e;
 }
 
-Result<size_t> MatMulEngine::prepare(const TensorView& a, const TensorView& b, int threads, size_t offset, State& state) const {
+Result<size_t> MatMulEngine::prepare(const TensorView& a, const TensorView& b, int threads, size_t offset,
+                                     State& state) const {
   Shape a_dims(a.shape()), b_dims(b.shape());
   if (trans_a_) std::swap(a_dims[0], a_dims[1]);
   if (trans_b_) std::swap(b_dims[0], b_dims[1]);
@@ -108,8 +113,8 @@ Result<size_t> MatMulEngine::prepare(const TensorView& a, const TensorView& b, i
   return offset + state.scratch_stride * static_cast<size_t>(tile_slots(s.batches * state.grid.count(), threads));
 }
 
-void MatMulEngine::run(KernelContext& ctx, const State& state, const float* a, const float* b, float* c, const kernels::Epilogue& epilogue,
-                       int64_t residual_batch) const {
+void MatMulEngine::run(KernelContext& ctx, const State& state, const float* a, const float* b, float* c,
+                       const kernels::Epilogue& epilogue, int64_t residual_batch) const {
   const MatMulShape& s = state.shape;
   if (s.m == 0 || s.n == 0 || s.batches == 0) return;
   std::byte* scratch = ctx.scratch();
@@ -126,27 +131,31 @@ void MatMulEngine::run(KernelContext& ctx, const State& state, const float* a, c
   base.epilogue = epilogue;
   if (state.pack_whole) {
     auto* packed = reinterpret_cast<float*>(scratch + state.packed_offset);
-    const int64_t grain = std::max<int64_t>(1, (int64_t{64} << 10) / std::max<int64_t>(1, s.k * kernels::gemm_panel_width()));
-    ctx.parallel_for(kernels::gemm_panel_count(s.n), grain,
-                     [&](int64_t begin, int64_t end) { kernels::gemm_pack_b(b, base.b_k_stride, base.b_n_stride, s.k, s.n, begin, end, packed); });
+    const int64_t grain =
+        std::max<int64_t>(1, (int64_t{64} << 10) / std::max<int64_t>(1, s.k * kernels::gemm_panel_width()));
+    ctx.parallel_for(kernels::gemm_panel_count(s.n), grain, [&](int64_t begin, int64_t end) {
+      kernels::gemm_pack_b(b, base.b_k_stride, base.b_n_stride, s.k, s.n, begin, end, packed);
+    });
     base.packed_b = packed;
   }
   const int64_t tiles = state.grid.count();
-  for_each_tile(ctx, s.batches * tiles, scratch + state.scratch_offset, state.scratch_stride, [&](int64_t i, std::byte* own) {
-    const int64_t batch = i / tiles;
-    kernels::GemmArgs args = base;
-    args.a = a + s.a_offset[static_cast<size_t>(batch)];
-    args.b = b ? b + s.b_offset[static_cast<size_t>(batch)] : nullptr;
-    args.c = c + batch * s.m * s.n;
-    if (args.epilogue.residual) args.epilogue.residual += batch * residual_batch;
-    kernels::gemm_tile(args, state.grid, i % tiles, own);
-  });
+  for_each_tile(ctx, s.batches * tiles, scratch + state.scratch_offset, state.scratch_stride,
+                [&](int64_t i, std::byte* own) {
+                  const int64_t batch = i / tiles;
+                  kernels::GemmArgs args = base;
+                  args.a = a + s.a_offset[static_cast<size_t>(batch)];
+                  args.b = b ? b + s.b_offset[static_cast<size_t>(batch)] : nullptr;
+                  args.c = c + batch * s.m * s.n;
+                  if (args.epilogue.residual) args.epilogue.residual += batch * residual_batch;
+                  kernels::gemm_tile(args, state.grid, i % tiles, own);
+                });
 }
 
 namespace {
 
 template <class T>
-void plain(KernelContext& ctx, const MatMulShape& s, bool trans_a, bool trans_b, const void* a, const void* b, void* c, T alpha, T beta) {
+void plain(KernelContext& ctx, const MatMulShape& s, bool trans_a, bool trans_b, const void* a, const void* b, void* c,
+           T alpha, T beta) {
   const int64_t grain = std::max<int64_t>(1, 100'000 / std::max<int64_t>(1, s.n * s.k));
   ctx.parallel_for(s.batches * s.m, grain, [&](int64_t begin, int64_t end) {
     while (begin < end) {
@@ -173,16 +182,27 @@ void plain(KernelContext& ctx, const MatMulShape& s, bool trans_a, bool trans_b,
 
 }  // namespace
 
-Status plain_matmul(KernelContext& ctx, DType type, const MatMulShape& s, bool trans_a, bool trans_b, const void* a, const void* b, void* c, double alpha,
-                    double beta) {
+Status plain_matmul(KernelContext& ctx, DType type, const MatMulShape& s, bool trans_a, bool trans_b, const void* a,
+                    const void* b, void* c, double alpha, double beta) {
   if (s.m == 0 || s.n == 0 || s.batches == 0) return {};
   switch (type) {
-    case DType::f64: plain<double>(ctx, s, trans_a, trans_b, a, b, c, alpha, beta); return {};
-    case DType::i32: plain<int32_t>(ctx, s, trans_a, trans_b, a, b, c, static_cast<int32_t>(alpha), static_cast<int32_t>(beta)); return {};
-    case DType::u32: plain<uint32_t>(ctx, s, trans_a, trans_b, a, b, c, static_cast<uint32_t>(alpha), static_cast<uint32_t>(beta)); return {};
-    case DType::i64: plain<int64_t>(ctx, s, trans_a, trans_b, a, b, c, static_cast<int64_t>(alpha), static_cast<int64_t>(beta)); return {};
-    case DType::u64: plain<uint64_t>(ctx, s, trans_a, trans_b, a, b, c, static_cast<uint64_t>(alpha), static_cast<uint64_t>(beta)); return {};
-    default: return not_implemented("matrix product of type {}", dtype_name(type));
+    case DType::f64:
+      plain<double>(ctx, s, trans_a, trans_b, a, b, c, alpha, beta);
+      return {};
+    case DType::i32:
+      plain<int32_t>(ctx, s, trans_a, trans_b, a, b, c, static_cast<int32_t>(alpha), static_cast<int32_t>(beta));
+      return {};
+    case DType::u32:
+      plain<uint32_t>(ctx, s, trans_a, trans_b, a, b, c, static_cast<uint32_t>(alpha), static_cast<uint32_t>(beta));
+      return {};
+    case DType::i64:
+      plain<int64_t>(ctx, s, trans_a, trans_b, a, b, c, static_cast<int64_t>(alpha), static_cast<int64_t>(beta));
+      return {};
+    case DType::u64:
+      plain<uint64_t>(ctx, s, trans_a, trans_b, a, b, c, static_cast<uint64_t>(alpha), static_cast<uint64_t>(beta));
+      return {};
+    default:
+      return not_implemented("matrix product of type {}", dtype_name(type));
   }
 }
 

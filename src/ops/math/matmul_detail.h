@@ -22,7 +22,7 @@ class MatMulEngine {
   struct State final : KernelState {
     MatMulShape shape;
     kernels::GemmGrid grid;
-    bool pack_whole = false;   // B is packed once per run instead of by every tile
+    bool pack_whole = false;  // B is packed once per run instead of by every tile
     size_t packed_offset = 0, scratch_offset = 0, scratch_stride = 0;
   };
 
@@ -30,9 +30,10 @@ class MatMulEngine {
   static Result<MatMulEngine> make(const ir::Value& b, bool trans_a, bool trans_b);
   // Adds its needs behind `offset` bytes of scratch; returns the total.
   Result<size_t> prepare(const TensorView& a, const TensorView& b, int threads, size_t offset, State& state) const;
-  // c is dense [batches, M, N]. Pointers in the epilogue are those of batch 0; residual_batch is the step between batches.
-  void run(KernelContext& ctx, const State& state, const float* a, const float* b, float* c, const kernels::Epilogue& epilogue,
-           int64_t residual_batch = 0) const;
+  // c is dense [batches, M, N]. Pointers in the epilogue are those of batch 0; residual_batch is the step between
+  // batches.
+  void run(KernelContext& ctx, const State& state, const float* a, const float* b, float* c,
+           const kernels::Epilogue& epilogue, int64_t residual_batch = 0) const;
   bool packed() const { return packed_.valid(); }
 
  private:
@@ -41,7 +42,7 @@ class MatMulEngine {
 };
 
 // The same for f64, i32, i64, u32, u64 (integers wrap): c = alpha * a b + beta * c.
-Status plain_matmul(KernelContext& ctx, DType type, const MatMulShape& shape, bool trans_a, bool trans_b, const void* a, const void* b, void* c,
-                    double alpha = 1, double beta = 0);
+Status plain_matmul(KernelContext& ctx, DType type, const MatMulShape& shape, bool trans_a, bool trans_b, const void* a,
+                    const void* b, void* c, double alpha = 1, double beta = 0);
 
 }  // namespace trunnion::ops

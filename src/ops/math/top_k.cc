@@ -101,10 +101,10 @@ class TopKKernel final : public Kernel {
       for (int64_t lane = tile * per; lane < std::min((tile + 1) * per, all); ++lane) {
         const int64_t outer = lane / inner, at = lane % inner;
         const T* from = x.as<T>() + outer * n * inner + at;
-        for (int64_t i = 0; i < n; ++i) entries[i] = {static_cast<Compute<T>>(from[i * inner]), i};
-        if (k <= n / 16) {
-          std::partial_sort(entries, entries + k, entries + n, better<T, kLargest>);
+        if (k <= n / 8) {
+          select_few<T, kLargest>(from, inner, n, k, entries);
         } else {
+          for (int64_t i = 0; i < n; ++i) entries[i] = {static_cast<Compute<T>>(from[i * inner]), i};
           if (k < n) std::nth_element(entries, entries + k, entries + n, better<T, kLargest>);
           std::sort(entries, entries + k, better<T, kLargest>);
         }
@@ -115,6 +115,23 @@ class TopKKernel final : public Kernel {
         }
       }
     });
+  }
+
+  // The k best of n elements, best first, by a heap with the worst of them on top.
+  template <class T, bool kLargest>
+  static void select_few(const T* x, int64_t step, int64_t n, int64_t k, Entry<T>* heap) {
+    const auto comp = better<T, kLargest>;
+    for (int64_t i = 0; i < k; ++i) heap[i] = {static_cast<Compute<T>>(x[i * step]), i};
+    std::make_heap(heap, heap + k, comp);
+    for (int64_t i = k; i < n; ++i) {
+      const Entry<T> e{static_cast<Compute<T>>(x[i * step]), i};
+      if (kLargest ? e.value <= heap->value : e.value >= heap->value) continue;  // a later equal one is no better
+      if (!comp(e, *heap)) continue;
+      std::pop_heap(heap, heap + k, comp);
+      heap[k - 1] = e;
+      std::push_heap(heap, heap + k, comp);
+    }
+    std::sort_heap(heap, heap + k, comp);
   }
 
   Params p_;

@@ -1,5 +1,6 @@
 // ArrayFeatureExtractor (ai.onnx.ml 1): picks columns of the last dimension.
 #include "ops/dispatch.h"
+#include "ops/op.h"
 #include "ops/shape.h"
 
 namespace trunnion::ops {

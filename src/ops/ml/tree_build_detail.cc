@@ -262,8 +262,10 @@ class TreeEngine<T>::Builder {
     const auto fill = [&](auto& forest) {
       using Link = typename std::remove_reference_t<decltype(forest)>::Type;
       forest.threshold = std::move(threshold_);
-      forest.link.reserve(links_.size());
+      forest.threshold.resize(forest.threshold.size() + kernels::kTreePadding);
+      forest.link.reserve(forest.threshold.size());
       for (const Slot& s : links_) forest.link.push_back(kernels::tree_link<Link>(s.feature, s.nan_second, s.child));
+      forest.link.resize(forest.threshold.size());
     };
     if (e_.narrow_)
       fill(e_.small_);

@@ -6,8 +6,10 @@
 namespace trunnion::ops {
 namespace {
 
-constexpr int64_t kRows = 256;       // rows that walk one tree before the next
-constexpr int64_t kFewRows = 8;      // fewer than these walk many trees at once instead
+constexpr int64_t kRows = 256;       // rows that walk one tree before the next, at most
+constexpr int64_t kLanes = 8;        // rows that walk together at least
+constexpr int64_t kFewRows = 5;      // fewer than these walk many trees at once instead
+constexpr int64_t kBytes = 24 << 10;  // of x that walk one tree before the next: what stays in the cache
 constexpr int64_t kTreesAtOnce = 64;
 
 }  // namespace
@@ -23,7 +25,7 @@ void TreeEngine<T>::run(KernelContext& ctx, const T* x, int64_t rows, int64_t co
   int64_t steps = 1;
   for (int s : steps_) steps += s;
   // About 2 ns for a step of a row; pieces of 20 us at least, and enough of them for all threads.
-  const int64_t least = std::max<int64_t>(kFewRows, 10'000 / steps), share = (rows + ctx.threads() - 1) / ctx.threads();
+  const int64_t least = std::max<int64_t>(kLanes, 10'000 / steps), share = (rows + ctx.threads() - 1) / ctx.threads();
   const int64_t piece = std::clamp<int64_t>((share + 15) / 16 * 16, least, std::max(least, kRows));
   ctx.parallel_for((rows + piece - 1) / piece, 1, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
@@ -40,8 +42,9 @@ void TreeEngine<T>::run_rows(const T* x, int64_t rows, int64_t columns, Finish f
   uint8_t few_voted[kOnStack];
   std::vector<T> many;
   std::vector<uint8_t> many_voted;
-  for (int64_t begin = 0; begin < rows; begin += kRows) {
-    const int64_t n = std::min(kRows, rows - begin), size = n * targets_;
+  const int64_t step = std::clamp<int64_t>(kBytes / (columns * static_cast<int64_t>(sizeof(T)) + 1) / 64 * 64, 64, kRows);
+  for (int64_t begin = 0; begin < rows; begin += step) {
+    const int64_t n = std::min(step, rows - begin), size = n * targets_;
     T* scores = few;
     uint8_t* voted = few_voted;
     if (size > kOnStack) {
@@ -67,7 +70,7 @@ void TreeEngine<T>::walk(const Forest<Link>& f, const T* x, int64_t rows, int64_
   const bool has_nan = kernels::any_nan(x, rows * columns);
   const auto trees = static_cast<int64_t>(first_.size());
   uint32_t slot[std::max(kRows, kTreesAtOnce)];
-  const int64_t block = rows / kFewRows * kFewRows;  // rows that walk together; the rest go one by one
+  const int64_t rest = rows % kLanes, block = rest < kFewRows ? rows - rest : rows;  // the others go one by one
   if (block > 0) {
     for (int64_t t = 0; t < trees; ++t) {
       const uint32_t first = first_[static_cast<size_t>(t)];

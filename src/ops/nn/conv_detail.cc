@@ -10,13 +10,16 @@
 namespace trunnion::ops {
 namespace {
 
-int64_t at(const std::vector<int64_t>& v, int i, int64_t otherwise) { return v.empty() ? otherwise : v[static_cast<size_t>(i)]; }
+int64_t at(const std::vector<int64_t>& v, int i, int64_t otherwise) {
+  return v.empty() ? otherwise : v[static_cast<size_t>(i)];
+}
 
 Status check_list(const std::vector<int64_t>& v, size_t want, const char* name, int64_t least) {
   if (v.empty()) return {};
   if (v.size() != want) return invalid_argument("attribute {} has {} entries, {} are needed", name, v.size(), want);
   for (int64_t e : v)
-    if (e < least || e > INT32_MAX) return invalid_argument("attribute {} is [{}]: every entry must be at least {}", name, fmt::join(v, ","), least);
+    if (e < least || e > INT32_MAX)
+      return invalid_argument("attribute {} is [{}]: every entry must be at least {}", name, fmt::join(v, ","), least);
   return {};
 }
 
@@ -56,7 +59,7 @@ ConvParams read_conv(const ir::Node& node, bool transposed) {
   ConvParams p;
   p.transposed = transposed;
   const std::string pad = node.attr("auto_pad", "NOTSET");
-  p.auto_pad = pad == "VALID" ? ConvParams::AutoPad::valid
+  p.auto_pad = pad == "VALID"        ? ConvParams::AutoPad::valid
                : pad == "SAME_UPPER" ? ConvParams::AutoPad::same_upper
                : pad == "SAME_LOWER" ? ConvParams::AutoPad::same_lower
                                      : ConvParams::AutoPad::notset;
@@ -72,7 +75,8 @@ ConvParams read_conv(const ir::Node& node, bool transposed) {
 
 Result<ConvAxis> conv_axis(const ConvParams& p, int axis, int64_t in, int64_t kernel) {
   const int64_t stride = at(p.strides, axis, 1), dilation = at(p.dilations, axis, 1);
-  const auto spatial = static_cast<int>(std::max({p.pads.size() / 2, p.strides.size(), p.dilations.size(), p.kernel.size()}));
+  const auto spatial =
+      static_cast<int>(std::max({p.pads.size() / 2, p.strides.size(), p.dilations.size(), p.kernel.size()}));
   const int64_t begin = p.pads.empty() ? 0 : p.pads[static_cast<size_t>(axis)];
   const int64_t end = p.pads.empty() ? 0 : p.pads[p.pads.size() / 2 + static_cast<size_t>(axis)];
   const int64_t extent = dilation * (kernel - 1) + 1;
@@ -88,7 +92,8 @@ Result<ConvAxis> conv_axis(const ConvParams& p, int axis, int64_t in, int64_t ke
     const bool valid = p.auto_pad == ConvParams::AutoPad::valid;
     const int64_t padded = in + (valid ? 0 : begin + end);
     if (padded < extent)
-      return invalid_argument("the kernel covers {} positions of axis {}, the padded input has only {}", extent, axis, padded);
+      return invalid_argument("the kernel covers {} positions of axis {}, the padded input has only {}", extent, axis,
+                              padded);
     out.pad_begin = valid ? 0 : begin;
     out.out = (padded - extent) / stride + 1;
     return out;
@@ -109,7 +114,9 @@ Result<ConvAxis> conv_axis(const ConvParams& p, int axis, int64_t in, int64_t ke
     out.pad_begin = valid ? 0 : begin;
     out.out = full - (valid ? 0 : begin + end);
   }
-  if (out.out < 0 || (out.out == 0 && in > 0)) return invalid_argument("axis {} of the output would have {} positions (input {}, pads {} and {})", axis, out.out, in, begin, end);
+  if (out.out < 0 || (out.out == 0 && in > 0))
+    return invalid_argument("axis {} of the output would have {} positions (input {}, pads {} and {})", axis, out.out,
+                            in, begin, end);
   return out;
 }
 
@@ -119,7 +126,8 @@ Result<ConvChannels> conv_channels(const ConvParams& p, std::span<const int64_t>
   c.cin = p.transposed ? w[0] : w[1] * p.groups;
   c.kernel.assign(w.begin() + 2, w.end());
   if (!p.kernel.empty() && p.kernel != c.kernel)
-    return invalid_argument("attribute kernel_shape is [{}], the weights have shape {}", fmt::join(p.kernel, ","), shape_text(w));
+    return invalid_argument("attribute kernel_shape is [{}], the weights have shape {}", fmt::join(p.kernel, ","),
+                            shape_text(w));
   if (c.cout % p.groups != 0 || c.cin % p.groups != 0)
     return invalid_argument("{} input and {} output channels cannot be split into group = {}", c.cin, c.cout, p.groups);
   for (int64_t k : c.kernel)
@@ -127,29 +135,48 @@ Result<ConvChannels> conv_channels(const ConvParams& p, std::span<const int64_t>
   return c;
 }
 
+Status expect_same_shape(const SymShape& found, const SymShape& wanted, const char* what) {
+  bool same = found.size() == wanted.size();
+  for (size_t i = 0; same && i < found.size(); ++i)
+    same = !found[i].is_int() || !wanted[i].is_int() || found[i].value() == wanted[i].value();
+  if (same) return {};
+  return invalid_argument("{} has shape {}, needs {}", what, shape_text(found), shape_text(wanted));
+}
+
 Status infer_conv(const ConvParams& p, ir::Facts& f, DType out, int x_input, int w_input, bool channels_last) {
   f.set(0, out);
   const ir::Fact &x = f.in(x_input), &w = f.in(w_input);
   if (!x.has_rank() && !w.has_rank()) return {};
   const int rank = x.has_rank() ? x.rank() : w.rank();
-  if (rank < 3) return invalid_argument("input {} has rank {} (shape {}), a convolution needs at least 3: batch, channels, positions", x_input, rank, shape_text((x.has_rank() ? x : w).shape()));
+  if (rank < 3)
+    return invalid_argument(
+        "input {} has rank {} (shape {}), a convolution needs at least 3: batch, channels, positions", x_input, rank,
+        shape_text((x.has_rank() ? x : w).shape()));
   if (x.has_rank() && w.has_rank() && x.rank() != w.rank())
-    return invalid_argument("input {} has rank {} (shape {}) and the weights rank {} (shape {}): they must agree", x_input, x.rank(), shape_text(x.shape()), w.rank(), shape_text(w.shape()));
+    return invalid_argument("input {} has rank {} (shape {}) and the weights rank {} (shape {}): they must agree",
+                            x_input, x.rank(), shape_text(x.shape()), w.rank(), shape_text(w.shape()));
   const auto spatial = static_cast<size_t>(rank - 2);
   TRN_TRY(check_attributes(p, spatial));
   SymShape y(static_cast<size_t>(rank));
   const int channel_axis = channels_last ? rank - 1 : 1, first = channels_last ? 1 : 2;
   if (x.has_rank()) y[0] = x.dim(0);
   std::vector<Dim> kernel(spatial);
-  for (size_t i = 0; i < spatial; ++i) kernel[i] = w.has_rank() ? w.dim(static_cast<int>(i) + 2) : p.kernel.empty() ? Dim() : Dim(p.kernel[i]);
+  for (size_t i = 0; i < spatial; ++i)
+    kernel[i] = w.has_rank() ? w.dim(static_cast<int>(i) + 2) : p.kernel.empty() ? Dim() : Dim(p.kernel[i]);
   if (w.has_rank()) {
     y[static_cast<size_t>(channel_axis)] = p.transposed ? w.dim(1) * Dim(p.groups) : w.dim(0);
     if (auto dims = w.concrete()) {
       TRN_ASSIGN(const ConvChannels c, conv_channels(p, *dims));
       if (x.has_rank() && x.dim(channel_axis).is_int() && x.dim(channel_axis).value() != c.cin)
-        return invalid_argument("input {} has {} channels (shape {}); the weights of shape {} with group = {} need {}", x_input, x.dim(channel_axis).value(), shape_text(x.shape()), shape_text(*dims), p.groups, c.cin);
-      if (f.has_rank(2) && f.in(2).rank() == 1 && f.in(2).dim(0).is_int() && f.in(2).dim(0).value() != c.cout)
-        return invalid_argument("the bias has {} entries, there are {} output channels", f.in(2).dim(0).value(), c.cout);
+        return invalid_argument("input {} has {} channels (shape {}); the weights of shape {} with group = {} need {}",
+                                x_input, x.dim(channel_axis).value(), shape_text(x.shape()), shape_text(*dims),
+                                p.groups, c.cin);
+      if (f.has_rank(2) && f.in(2).rank() != 1)
+        return invalid_argument("the bias has shape {}, it must have one dimension of {} output channels",
+                                shape_text(f.in(2).shape()), c.cout);
+      if (f.has_rank(2) && f.in(2).dim(0).is_int() && f.in(2).dim(0).value() != c.cout)
+        return invalid_argument("the bias has {} entries, there are {} output channels", f.in(2).dim(0).value(),
+                                c.cout);
     }
   }
   if (x.has_rank()) {
@@ -171,9 +198,11 @@ Status infer_conv(const ConvParams& p, ir::Facts& f, DType out, int x_input, int
       else if (!p.output_shape.empty())
         o = output_shape_at(p, static_cast<int>(i), spatial);
       else
-        o = same ? in * stride : stride * (in - Dim(1)) + Dim(at(p.output_padding, static_cast<int>(i), 0)) + extent - pads;
+        o = same ? in * stride
+                 : stride * (in - Dim(1)) + Dim(at(p.output_padding, static_cast<int>(i), 0)) + extent - pads;
     }
   }
+  if (f.has_rank(3)) TRN_TRY(expect_same_shape(f.in(3).shape(), y, "the residual"));
   f.set(0, out, std::move(y));
   return {};
 }
@@ -198,7 +227,8 @@ Result<kernels::ConvShape> conv_shape(const ConvParams& p, std::span<const int64
   return s;
 }
 
-Result<ConvEngine> ConvEngine::make(const ir::Node& node, ConvParams params, bool channels_last, kernels::Epilogue activation) {
+Result<ConvEngine> ConvEngine::make(const ir::Node& node, ConvParams params, bool channels_last,
+                                    kernels::Epilogue activation) {
   ConvEngine e;
   e.params_ = std::move(params);
   e.channels_last_ = channels_last;
@@ -209,16 +239,19 @@ Result<ConvEngine> ConvEngine::make(const ir::Node& node, ConvParams params, boo
   if (is_half(weights.dtype())) {
     TRN_ASSIGN(weights, to_f32(weights));
   }
-  if (weights.rank() < 3 || weights.rank() > 5) return not_implemented("a convolution over {} spatial dimensions", weights.rank() - 2);
+  if (weights.rank() < 3 || weights.rank() > 5)
+    return not_implemented("a convolution over {} spatial dimensions", weights.rank() - 2);
   if (weights.count() == 0) return e;
   TRN_ASSIGN(const ConvChannels c, conv_channels(e.params_, weights.shape()));
-  // The packed order of a transposed convolution depends on the padding, which output_shape makes depend on the picture.
+  // The packed order of a transposed convolution depends on the padding, which output_shape makes depend on the
+  // picture.
   if (e.params_.transposed && !e.params_.output_shape.empty()) return e;
   // It never depends on the size of the picture: any that the kernel fits will do.
   Shape x{1, c.cin};
   for (size_t i = 0; i < c.kernel.size(); ++i) {
     int64_t size = at(e.params_.dilations, static_cast<int>(i), 1) * (c.kernel[i] - 1) + 1;
-    if (e.params_.transposed && !e.params_.pads.empty()) size += std::max<int64_t>(0, e.params_.pads[i] + e.params_.pads[i + c.kernel.size()]);
+    if (e.params_.transposed && !e.params_.pads.empty())
+      size += std::max<int64_t>(0, e.params_.pads[i] + e.params_.pads[i + c.kernel.size()]);
     x.push_back(size);
   }
   ConvParams loose = e.params_;
@@ -234,7 +267,9 @@ Result<ConvEngine> ConvEngine::make(const ir::Node& node, ConvParams params, boo
 Result<std::unique_ptr<KernelState>> ConvEngine::prepare(PrepareContext& ctx) const {
   auto state = std::make_unique<State>();
   const TensorView &x = ctx.in(0), &w = ctx.in(1), &y = ctx.out(0);
-  if (x.rank < 3 || x.rank > 5) return not_implemented("a convolution over {} spatial dimensions (input of shape {})", x.rank - 2, shape_text(x.shape()));
+  if (x.rank < 3 || x.rank > 5)
+    return not_implemented("a convolution over {} spatial dimensions (input of shape {})", x.rank - 2,
+                           shape_text(x.shape()));
   if (y.count == 0) return std::unique_ptr<KernelState>(std::move(state));
   TRN_ASSIGN(const ConvChannels c, conv_channels(params_, w.shape()));
   Shape dims{x.dim(0), c.cin};
@@ -243,7 +278,8 @@ Result<std::unique_ptr<KernelState>> ConvEngine::prepare(PrepareContext& ctx) co
   state->plan = kernels::conv_plan(shape, ctx.threads());
   state->pixels_in = product(dims, 2, x.rank);
   state->pixels_out = y.count / (x.dim(0) * c.cout);
-  const bool one_channel_in = c.cin == 1 || state->pixels_in == 1, one_channel_out = c.cout == 1 || state->pixels_out == 1;
+  const bool one_channel_in = c.cin == 1 || state->pixels_in == 1,
+             one_channel_out = c.cout == 1 || state->pixels_out == 1;
   size_t offset = 0;
   const auto take = [&](size_t bytes) {
     const size_t at_offset = offset;
@@ -251,12 +287,17 @@ Result<std::unique_ptr<KernelState>> ConvEngine::prepare(PrepareContext& ctx) co
     return at_offset;
   };
   state->needs_transpose = !channels_last_;
-  state->x_offset = state->needs_transpose && !one_channel_in ? take(static_cast<size_t>(x.count) * sizeof(float)) : kNone;
-  state->y_offset = state->needs_transpose && !one_channel_out ? take(static_cast<size_t>(y.count) * sizeof(float)) : kNone;
-  state->r_offset = state->needs_transpose && !one_channel_out && ctx.has_in(3) ? take(static_cast<size_t>(y.count) * sizeof(float)) : kNone;
+  state->x_offset =
+      state->needs_transpose && !one_channel_in ? take(static_cast<size_t>(x.count) * sizeof(float)) : kNone;
+  state->y_offset =
+      state->needs_transpose && !one_channel_out ? take(static_cast<size_t>(y.count) * sizeof(float)) : kNone;
+  state->r_offset = state->needs_transpose && !one_channel_out && ctx.has_in(3)
+                        ? take(static_cast<size_t>(y.count) * sizeof(float))
+                        : kNone;
   state->packed_offset = packed_.valid() ? kNone : take(static_cast<size_t>(state->plan.packed_size) * sizeof(float));
   state->scratch_stride = aligned(state->plan.scratch_size);
-  state->scratch_offset = take(state->scratch_stride * static_cast<size_t>(tile_slots(state->plan.tiles, ctx.threads())));
+  state->scratch_offset =
+      take(state->scratch_stride * static_cast<size_t>(tile_slots(state->plan.tiles, ctx.threads())));
   ctx.request_scratch(offset);
   return std::unique_ptr<KernelState>(std::move(state));
 }
@@ -280,7 +321,8 @@ Status ConvEngine::run(KernelContext& ctx) const {
   if (s.packed_offset != kNone) {
     float* packed = buffer(s.packed_offset);
     const float* weights = ctx.in(1).as<float>();
-    ctx.parallel_for(s.plan.pack_units, 4, [&](int64_t b, int64_t e) { kernels::conv_pack(s.plan, weights, b, e, packed); });
+    ctx.parallel_for(s.plan.pack_units, 4,
+                     [&](int64_t b, int64_t e) { kernels::conv_pack(s.plan, weights, b, e, packed); });
     args.packed = packed;
   }
   args.y = s.y_offset != kNone ? buffer(s.y_offset) : y.as<float>();
@@ -302,7 +344,8 @@ Status ConvEngine::run(KernelContext& ctx) const {
 }
 
 namespace {
-constexpr std::string_view kActivationNames[] = {"none", "relu", "clip", "leaky_relu", "sigmoid", "tanh", "silu", "hard_swish", "hard_sigmoid", "gelu", "gelu_tanh"};
+constexpr std::string_view kActivationNames[] = {"none", "relu",       "clip",         "leaky_relu", "sigmoid",  "tanh",
+                                                 "silu", "hard_swish", "hard_sigmoid", "gelu",       "gelu_tanh"};
 }
 
 std::string_view activation_name(kernels::Activation a) { return kActivationNames[static_cast<size_t>(a)]; }
@@ -311,7 +354,9 @@ Result<kernels::Epilogue> read_activation(const ir::Node& node) {
   kernels::Epilogue e;
   const std::string name = node.attr("activation", "none");
   const auto it = std::find(std::begin(kActivationNames), std::end(kActivationNames), name);
-  if (it == std::end(kActivationNames)) return invalid_argument("attribute activation is '{}', expected one of {}", name, fmt::join(kActivationNames, ", "));
+  if (it == std::end(kActivationNames))
+    return invalid_argument("attribute activation is '{}', expected one of {}", name,
+                            fmt::join(kActivationNames, ", "));
   e.activation = static_cast<kernels::Activation>(it - std::begin(kActivationNames));
   e.a = node.attr("activation_a", 0.0f);
   e.b = node.attr("activation_b", 0.0f);

@@ -24,7 +24,11 @@ struct ConvAxis {
 Result<ConvAxis> conv_axis(const ConvParams& p, int axis, int64_t in, int64_t kernel);
 
 // Shape of the output for x [N, C, D...] (or, channels_last, [N, D..., C]) and w; validates everything that is known.
-Status infer_conv(const ConvParams& p, ir::Facts& f, DType out, int x_input = 0, int w_input = 1, bool channels_last = false);
+Status infer_conv(const ConvParams& p, ir::Facts& f, DType out, int x_input = 0, int w_input = 1,
+                  bool channels_last = false);
+
+// Refuses dimensions that are known on both sides and differ.
+Status expect_same_shape(const SymShape& found, const SymShape& wanted, const char* what);
 
 // The kernel shape that p and the dimensions of w give, and the channel counts.
 struct ConvChannels {
@@ -48,7 +52,8 @@ class ConvEngine {
   };
 
   // channels_last: x, residual and y are [N, D..., C]; else they are transposed on the way in and out.
-  static Result<ConvEngine> make(const ir::Node& node, ConvParams params, bool channels_last, kernels::Epilogue activation);
+  static Result<ConvEngine> make(const ir::Node& node, ConvParams params, bool channels_last,
+                                 kernels::Epilogue activation);
   Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const;
   Status run(KernelContext& ctx) const;
   bool reads_input(int i) const { return i != 1 || !packed_.valid(); }

@@ -38,7 +38,8 @@ class PlainConv final : public Kernel {
           double sum = bias ? bias[co] : 0.0;
           for (int64_t ci = 0; ci < cin; ++ci) {
             const double* from = x.as<double>() + (b * s.cin + g * cin + ci) * in_size;
-            const double* weights = w.as<double>() + (s.transposed ? (g * cin + ci) * cout + co % cout : co * cin + ci) * taps;
+            const double* weights =
+                w.as<double>() + (s.transposed ? (g * cin + ci) * cout + co % cout : co * cin + ci) * taps;
             for (int64_t t = 0; t < taps; ++t) {
               const int64_t tap[3] = {t / (s.kernel[1] * s.kernel[2]), t / s.kernel[2] % s.kernel[1], t % s.kernel[2]};
               int64_t index = 0;
@@ -64,6 +65,8 @@ class PlainConv final : public Kernel {
 
 }  // namespace
 
-Result<std::unique_ptr<Kernel>> make_plain_conv(ConvParams params) { return std::unique_ptr<Kernel>(new PlainConv(std::move(params))); }
+Result<std::unique_ptr<Kernel>> make_plain_conv(ConvParams params) {
+  return std::unique_ptr<Kernel>(new PlainConv(std::move(params)));
+}
 
 }  // namespace trunnion::ops

@@ -51,7 +51,7 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   for (int i : {1, 2}) {
     if (!f.has_rank(i)) continue;
     const SymShape& c = f.in(i).shape();
-    const bool fits = (!c.back().is_int() || c.back().is_int(l.rotated / 2)) &&
+    const bool fits = (!c.back().is_int() || c.back().value() >= l.rotated / 2) &&
                       (cache_rank == 2 || ((!c[0].is_int() || c[0].is_int(l.batch)) && (!c[1].is_int() || c[1].is_int(l.tokens))));
     if (!fits) return invalid_argument("input {} of shape {} does not go with {} rotated elements of an input of shape {}", i, shape_text(c), l.rotated, shape_text(*x));
   }
@@ -70,7 +70,9 @@ class RotaryKernel final : public Kernel {
   Status run(KernelContext& ctx) const override {
     TRN_ASSIGN(const Layout l, layout(p_, ctx.in(0).shape()));
     const TensorView &cos = ctx.in(1), &sin = ctx.in(2);
-    const int64_t half = l.rotated / 2, rows = half ? std::min(cos.count, sin.count) / half : 0;
+    // The caches may be wider than what is rotated.
+    const int64_t half = l.rotated / 2, width = cos.dim(cos.rank - 1), rows = width ? std::min(cos.count, sin.count) / width : 0;
+    if (width < half || sin.dim(sin.rank - 1) != width) return invalid_argument("caches of {} and {} columns for {} angles", width, sin.dim(sin.rank - 1), half);
     const int64_t* ids = ctx.has_in(3) ? ctx.in(3).as<int64_t>() : nullptr;
     if (ids ? ctx.in(3).count != l.batch * l.tokens : rows < l.batch * l.tokens)
       return invalid_argument("there are not as many positions as the {} tokens of the input", l.batch * l.tokens);
@@ -78,7 +80,7 @@ class RotaryKernel final : public Kernel {
       if (ids[i] < 0 || ids[i] >= rows) return invalid_argument("position_ids[{}] is {}, but the caches have {} rows", i, ids[i], rows);
     ctx.parallel_for(l.batch * l.tokens, 8192 / std::max<int64_t>(l.heads * l.head, 1) + 1, [&](int64_t begin, int64_t end) {
       for (int64_t t = begin; t < end; ++t) {
-        const int64_t row = (ids ? ids[t] : t) * half;
+        const int64_t row = (ids ? ids[t] : t) * width;
         const int64_t at = t / l.tokens * l.tokens * l.heads * l.head + t % l.tokens * l.token_step;
         for (int64_t h = 0; h < l.heads; ++h)
           rotate(ctx.in(0).as<float>() + at + h * l.head_step, ctx.out(0).as<float>() + at + h * l.head_step, cos.as<float>() + row, sin.as<float>() + row, l);
