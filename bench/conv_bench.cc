@@ -1,13 +1,13 @@
 // Speed of the fp32 convolutions on one thread. Counter: multiply-adds counted as two.
 // TRUNNION_CPU=avx2 or baseline measures a lower rung.
-#include "kernels/conv.h"
-
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
 #include <memory>
 #include <random>
 #include <string>
+
+#include "kernels/conv.h"
 
 namespace {
 

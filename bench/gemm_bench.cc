@@ -1,7 +1,5 @@
 // Speed of the fp32 GEMM on one thread: packed B, then B packed on the fly. Counter: multiply-adds counted as two.
 // TRUNNION_CPU=avx2 or baseline measures a lower rung.
-#include "kernels/gemm.h"
-
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -10,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "kernels/gemm.h"
 #include "kernels/gemm_int8.h"
 
 namespace {

@@ -87,8 +87,8 @@ std::string describe_top(const Array& array, const ReportOptions& options, const
   for (size_t row = 0; row < std::min(rows.count, kRowsShown); ++row) {
     if (rows.count > 1) text += fmt::format("{}row {}\n", indent, row);
     for (const size_t column : best_of_row(array, row, rows.width, options.top))
-      text += fmt::format("{}{:>12}  {:>5}  {}\n", indent, element_text(array, row * rows.width + column), column,
-                          column < options.labels.size() ? options.labels[column] : "");
+      text += fmt::format("{}{:>12}  {:>5}{}\n", indent, element_text(array, row * rows.width + column), column,
+                          column < options.labels.size() ? "  " + options.labels[column] : "");
   }
   if (rows.count > kRowsShown)
     text += fmt::format("{}{} more rows: --json has them all\n", indent, rows.count - kRowsShown);

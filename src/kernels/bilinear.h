@@ -1,6 +1,6 @@
 // Bilinear blend of one output row from two input rows, f32. Products and sums are rounded one by one, in the order
-// left of a, right of a, left of b, right of b: the bits are the same on every rung, and models that quantize what comes
-// out find the values that they were calibrated with. No alignment is required; y may not overlap the inputs.
+// left of a, right of a, left of b, right of b: the bits are the same on every rung, and models that quantize what
+// comes out find the values that they were calibrated with. No alignment is required; y may not overlap the inputs.
 #pragma once
 #include "kernels/elem.h"
 

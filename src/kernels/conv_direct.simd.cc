@@ -2,11 +2,12 @@
 // In small groups a vector spans several groups; its inputs are picked by lane from one load.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv_direct.simd.cc"
-#include "kernels/rung_table.h"
+#include "kernels/conv_direct.h"
+
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernels/conv_direct.h"
 #include "kernels/epilogue-inl.h"
+#include "kernels/rung_table.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace trunnion::kernels::HWY_NAMESPACE {

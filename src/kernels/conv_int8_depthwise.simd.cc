@@ -1,10 +1,11 @@
 // One pixel of a depthwise 8-bit integer convolution: bytes widened to 32 bits, exact.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv_int8_depthwise.simd.cc"
-#include "kernels/rung_table.h"
+#include "kernels/conv_int8_depthwise.h"
+
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernels/conv_int8_depthwise.h"
+#include "kernels/rung_table.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace trunnion::kernels::HWY_NAMESPACE {

@@ -1,11 +1,12 @@
 // Activations over rows, behind a GEMM or convolution.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/epilogue.simd.cc"
-#include "kernels/rung_table.h"
+#include "kernels/epilogue.h"
+
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/epilogue-inl.h"
-#include "kernels/epilogue.h"
+#include "kernels/rung_table.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace trunnion::kernels::HWY_NAMESPACE {

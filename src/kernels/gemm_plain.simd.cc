@@ -1,11 +1,12 @@
 // Matrix products of double and 32-bit integers: blocks of B are packed on the stack, four rows at a time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm_plain.simd.cc"
-#include "kernels/rung_table.h"
+#include "kernels/gemm_plain.h"
+
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernels/gemm_plain.h"
 #include "kernels/gemm_plain_table.h"
+#include "kernels/rung_table.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace trunnion::kernels::HWY_NAMESPACE {

@@ -41,11 +41,13 @@ inline void walk(const T* const* threshold, const Link* const* link, const T* co
 
 // Lanes behind the last row read that one again.
 template <bool kNan, class T, class Link>
-inline void walk_rows(const T* threshold, const Link* link, const T* x, int64_t stride, int64_t count, int steps, uint32_t* slot) {
+inline void walk_rows(const T* threshold, const Link* link, const T* x, int64_t stride, int64_t count, int steps,
+                      uint32_t* slot) {
   const T* thresholds[kLanes];
   const Link* links[kLanes];
   const T* rows[kLanes];
-  for (int64_t i = 0; i < kLanes; ++i) thresholds[i] = threshold, links[i] = link, rows[i] = x + (i < count ? i : count - 1) * stride;
+  for (int64_t i = 0; i < kLanes; ++i)
+    thresholds[i] = threshold, links[i] = link, rows[i] = x + (i < count ? i : count - 1) * stride;
   if (count >= kLanes) return walk<kNan, kLanes>(thresholds, links, rows, steps, slot);
   uint32_t all[kLanes];
   walk<kNan, kLanes>(thresholds, links, rows, steps, all);
@@ -53,24 +55,28 @@ inline void walk_rows(const T* threshold, const Link* link, const T* x, int64_t 
 }
 
 template <class T, class Link>
-void rows(const T* threshold, const Link* link, const T* x, int64_t stride, int64_t count, int steps, bool has_nan, uint32_t* slot) {
+void rows(const T* threshold, const Link* link, const T* x, int64_t stride, int64_t count, int steps, bool has_nan,
+          uint32_t* slot) {
   for (int64_t r = 0; r < count; r += kLanes)
     has_nan ? walk_rows<true>(threshold, link, x + r * stride, stride, count - r, steps, slot + r)
             : walk_rows<false>(threshold, link, x + r * stride, stride, count - r, steps, slot + r);
 }
 
 template <int kCount, class T, class Link>
-inline void walk_trees(const T* threshold, const Link* link, const uint32_t* first, const T* x, int steps, bool has_nan, uint32_t* slot) {
+inline void walk_trees(const T* threshold, const Link* link, const uint32_t* first, const T* x, int steps, bool has_nan,
+                       uint32_t* slot) {
   const T* thresholds[kCount];
   const Link* links[kCount];
   const T* rows[kCount];
   for (int i = 0; i < kCount; ++i) thresholds[i] = threshold + first[i], links[i] = link + first[i], rows[i] = x;
-  has_nan ? walk<true, kCount>(thresholds, links, rows, steps, slot) : walk<false, kCount>(thresholds, links, rows, steps, slot);
+  has_nan ? walk<true, kCount>(thresholds, links, rows, steps, slot)
+          : walk<false, kCount>(thresholds, links, rows, steps, slot);
   for (int i = 0; i < kCount; ++i) slot[i] += first[i];
 }
 
 template <class T, class Link>
-void trees(const T* threshold, const Link* link, const uint32_t* first, int64_t count, const T* x, int steps, bool has_nan, uint32_t* slot) {
+void trees(const T* threshold, const Link* link, const uint32_t* first, int64_t count, const T* x, int steps,
+           bool has_nan, uint32_t* slot) {
   int64_t t = 0;
   for (; t + kLanes <= count; t += kLanes) walk_trees<kLanes>(threshold, link, first + t, x, steps, has_nan, slot + t);
   for (; t < count; ++t) walk_trees<1>(threshold, link, first + t, x, steps, has_nan, slot + t);

@@ -36,7 +36,8 @@ struct Forest {
       open.push_back(next + 1);
       inner[k] = true;
       child[k] = next;
-      for (int c = 0; c < 2; ++c) depth.push_back(depth[k] + 1), child.push_back(next + static_cast<uint32_t>(c)), inner.push_back(false);
+      for (int c = 0; c < 2; ++c)
+        depth.push_back(depth[k] + 1), child.push_back(next + static_cast<uint32_t>(c)), inner.push_back(false);
       deepest = std::max(deepest, depth.back());
     }
     // Breadth first.
@@ -51,7 +52,8 @@ struct Forest {
     for (size_t i = 0; i < order.size(); ++i) {
       const bool splits = inner[order[i]];
       threshold.push_back(splits ? normal(random) : std::numeric_limits<T>::quiet_NaN());
-      link.push_back(tree_link<Link>(splits ? random() % static_cast<unsigned>(features) : 0, splits && random() % 2, first_child[i]));
+      link.push_back(tree_link<Link>(splits ? random() % static_cast<unsigned>(features) : 0, splits && random() % 2,
+                                     first_child[i]));
     }
     steps.push_back(deepest);
   }
@@ -86,12 +88,14 @@ void check() {
       for (T& v : x) v = nan && random() % 4 == 0 ? std::numeric_limits<T>::quiet_NaN() : normal(random);
       std::vector<uint32_t> slot(static_cast<size_t>(rows));
       for (size_t t = 0; t < f.first.size(); ++t) {
-        tree_walk<T, Link>().rows(f.threshold.data() + f.first[t], f.link.data() + f.first[t], x.data(), features, rows, f.steps[t], nan, slot.data());
+        tree_walk<T, Link>().rows(f.threshold.data() + f.first[t], f.link.data() + f.first[t], x.data(), features, rows,
+                                  f.steps[t], nan, slot.data());
         for (int64_t r = 0; r < rows; ++r) ASSERT_EQ(slot[static_cast<size_t>(r)], f.walk(t, x.data() + r * features));
       }
       std::vector<uint32_t> ends(f.first.size());
       for (const int64_t trees : {1, 5, 8, 16, 17, 33, 70}) {
-        tree_walk<T, Link>().trees(f.threshold.data(), f.link.data(), f.first.data(), trees, x.data(), 36, nan, ends.data());
+        tree_walk<T, Link>().trees(f.threshold.data(), f.link.data(), f.first.data(), trees, x.data(), 36, nan,
+                                   ends.data());
         for (int64_t t = 0; t < trees; ++t) {
           const auto i = static_cast<size_t>(t);
           ASSERT_EQ(ends[i] - f.first[i], f.walk(i, x.data()));

@@ -41,12 +41,14 @@ class Exporter {
       if (in->constant().valid()) v.initializers.push_back(view_tensor(in->name(), in->constant()));
     }
     g.for_each_value([&](ir::Value* value) {
-      if (value->is_constant() && !value->unused()) v.initializers.push_back(view_tensor(value->name(), value->constant()));
+      if (value->is_constant() && !value->unused())
+        v.initializers.push_back(view_tensor(value->name(), value->constant()));
     });
     for (const ir::Node* n = g.first(); n; n = n->next()) {
       v.nodes.push_back(node(*n));
       for (const ir::Value* out : n->outputs())
-        if (out && out->output_uses() == 0 && out->fact.type.kind != Type::Kind::unknown) v.value_infos.push_back(value_info(*out));
+        if (out && out->output_uses() == 0 && out->fact.type.kind != Type::Kind::unknown)
+          v.value_infos.push_back(value_info(*out));
     }
     for (const ir::Value* out : g.outputs()) v.outputs.push_back({name_of(out), type(out->fact.type), {}, {}});
     return v;
@@ -72,13 +74,26 @@ class Exporter {
     v.denotation = t.denotation;
     v.elem_type = static_cast<int32_t>(t.dtype);
     switch (t.kind) {
-      case Type::Kind::unknown: return v;
-      case Type::Kind::tensor: v.kind = TypeView::Kind::tensor; break;
-      case Type::Kind::sparse_tensor: v.kind = TypeView::Kind::sparse_tensor; break;
-      case Type::Kind::sequence: v.kind = TypeView::Kind::sequence; break;
-      case Type::Kind::optional: v.kind = TypeView::Kind::optional; break;
-      case Type::Kind::map: v.kind = TypeView::Kind::map; break;
-      case Type::Kind::opaque: v.kind = TypeView::Kind::opaque; break;
+      case Type::Kind::unknown:
+        return v;
+      case Type::Kind::tensor:
+        v.kind = TypeView::Kind::tensor;
+        break;
+      case Type::Kind::sparse_tensor:
+        v.kind = TypeView::Kind::sparse_tensor;
+        break;
+      case Type::Kind::sequence:
+        v.kind = TypeView::Kind::sequence;
+        break;
+      case Type::Kind::optional:
+        v.kind = TypeView::Kind::optional;
+        break;
+      case Type::Kind::map:
+        v.kind = TypeView::Kind::map;
+        break;
+      case Type::Kind::opaque:
+        v.kind = TypeView::Kind::opaque;
+        break;
     }
     if (t.inner) v.inner.push_back(type(*t.inner));
     if (t.shape) {
@@ -106,7 +121,8 @@ class Exporter {
     v.overload = n.overload();
     v.doc_string = n.doc;
     for (const ir::Value* in : n.inputs()) v.inputs.push_back(name_of(in));
-    for (const ir::Value* out : n.outputs()) v.outputs.push_back(out ? std::string_view(out->name()) : std::string_view());
+    for (const ir::Value* out : n.outputs())
+      v.outputs.push_back(out ? std::string_view(out->name()) : std::string_view());
     for (const auto& a : n.attrs()) v.attributes.push_back(attribute(a));
     return v;
   }
@@ -157,7 +173,8 @@ Status export_model(const ir::Model& model, const std::string& path, const Expor
   const auto slash = path.find_last_of('/');
   const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
   if (external.empty() && serialized_bytes(view) > kMaxModelBytes) external = path.substr(folder.size()) + ".data";
-  if (external.find('/') != std::string::npos) return invalid_argument("'{}' must be the name of a file beside '{}', without folders", external, path);
+  if (external.find('/') != std::string::npos)
+    return invalid_argument("'{}' must be the name of a file beside '{}', without folders", external, path);
 
   ExternalFile file(external);
   if (!external.empty()) {

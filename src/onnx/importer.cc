@@ -38,7 +38,8 @@ struct Scope {
 
 class Importer {
  public:
-  Importer(const ModelView& view, const TensorSource& source, const ImportOptions& options) : view_(view), source_(source), options_(options) {}
+  Importer(const ModelView& view, const TensorSource& source, const ImportOptions& options)
+      : view_(view), source_(source), options_(options) {}
 
   Result<ir::Model> run() {
     ir::Model model;
@@ -52,9 +53,12 @@ class Importer {
     model.has_model_version = view_.has_model_version;
     for (const auto& e : view_.metadata_props) model.metadata.emplace_back(e.key, e.value);
 
-    if (view_.ir_version < 1) return error(Code::invalid_graph, "Missing or invalid model IR version {}: expected 1 to {}", view_.ir_version, schema::max_ir_version());
+    if (view_.ir_version < 1)
+      return error(Code::invalid_graph, "Missing or invalid model IR version {}: expected 1 to {}", view_.ir_version,
+                   schema::max_ir_version());
     if (view_.ir_version > schema::max_ir_version())
-      return error(Code::fail, "Unsupported model IR version: {}, max supported IR version: {}", view_.ir_version, schema::max_ir_version());
+      return error(Code::fail, "Unsupported model IR version: {}, max supported IR version: {}", view_.ir_version,
+                   schema::max_ir_version());
     TRN_ASSIGN(model.opset_imports, opsets(view_.opset_imports));
     if (model.opset_imports.empty()) {
       if (view_.ir_version >= 3)
@@ -78,9 +82,11 @@ class Importer {
     for (const auto& o : imports) {
       const auto domain = std::string(plain_domain(o.domain));
       const int newest = schema::newest_opset(domain);
-      if (o.version < 1 || o.version > INT32_MAX) return invalid_graph("opset version {} of domain '{}' is not valid", o.version, schema::domain_text(domain));
+      if (o.version < 1 || o.version > INT32_MAX)
+        return invalid_graph("opset version {} of domain '{}' is not valid", o.version, schema::domain_text(domain));
       if (newest > 0 && o.version > newest)
-        return error(Code::fail, "the model imports opset {} of domain '{}'; the newest that this version knows is {}", o.version, schema::domain_text(domain), newest);
+        return error(Code::fail, "the model imports opset {} of domain '{}'; the newest that this version knows is {}",
+                     o.version, schema::domain_text(domain), newest);
       out[domain] = static_cast<int>(o.version);
     }
     return out;
@@ -89,14 +95,17 @@ class Importer {
   // Adds a name to the scope; a second definition of it is an error.
   static Status define(Scope& scope, std::string_view name, ir::Value* value) {
     if (!scope.names.emplace(name, value).second)
-      return invalid_graph("This is an invalid model. Error: Duplicate definition of name ({}): it is defined more than once", name);
+      return invalid_graph(
+          "This is an invalid model. Error: Duplicate definition of name ({}): it is defined more than once", name);
     return {};
   }
 
-  Status initializers(const GraphView& view, Scope& scope, bool top, std::unordered_map<std::string_view, Tensor>& out) {
+  Status initializers(const GraphView& view, Scope& scope, bool top,
+                      std::unordered_map<std::string_view, Tensor>& out) {
     for (const auto& t : view.initializers) {
       if (t.name.empty()) return invalid_graph("an initializer has no name");
-      if (out.contains(t.name)) return invalid_graph("This is an invalid model. Error: initializer '{}' is defined more than once", t.name);
+      if (out.contains(t.name))
+        return invalid_graph("This is an invalid model. Error: initializer '{}' is defined more than once", t.name);
       if (top && options_.replace_initializer)
         if (auto replaced = options_.replace_initializer(t.name)) {
           out.emplace(t.name, *replaced);
@@ -110,7 +119,8 @@ class Importer {
       auto dense = densify(sparse);
       if (!dense.ok()) return dense.status().with_context(fmt::format("sparse initializer '{}'", s.values.name));
       if (!out.emplace(s.values.name, std::move(dense).value()).second)
-        return invalid_graph("This is an invalid model. Error: initializer '{}' is defined more than once", s.values.name);
+        return invalid_graph("This is an invalid model. Error: initializer '{}' is defined more than once",
+                             s.values.name);
     }
     (void)scope;
     return {};
@@ -123,8 +133,8 @@ class Importer {
     std::unordered_map<std::string_view, Tensor> inits;
     TRN_TRY(initializers(view, scope, top, inits));
 
-    // From IR version 4 on, an initializer that is also an input is a default that the caller may override; before, every
-    // initializer had to be listed as input and is a constant.
+    // From IR version 4 on, an initializer that is also an input is a default that the caller may override; before,
+    // every initializer had to be listed as input and is a constant.
     for (const auto& in : view.inputs) {
       const auto it = inits.find(in.name);
       if (top && it != inits.end() && view_.ir_version < 4) continue;
@@ -135,7 +145,8 @@ class Importer {
       ir::Value* v = g.add_input(in.name, std::move(fact));
       if (it != inits.end()) {
         if (v->fact.dtype() != DType::undefined && v->fact.dtype() != it->second.dtype())
-          return invalid_graph("Type Error: input '{}' is declared {}, its initializer is tensor({})", in.name, v->fact.type.text(), dtype_name(it->second.dtype()));
+          return invalid_graph("Type Error: input '{}' is declared {}, its initializer is tensor({})", in.name,
+                               v->fact.type.text(), dtype_name(it->second.dtype()));
         g.set_constant(v, it->second);
       }
       TRN_TRY(define(scope, in.name, v));
@@ -143,7 +154,8 @@ class Importer {
     for (const auto& t : view.initializers)
       if (!scope.names.contains(t.name)) TRN_TRY(define(scope, t.name, g.add_constant(t.name, inits.at(t.name))));
     for (const auto& s : view.sparse_initializers)
-      if (!scope.names.contains(s.values.name)) TRN_TRY(define(scope, s.values.name, g.add_constant(s.values.name, inits.at(s.values.name))));
+      if (!scope.names.contains(s.values.name))
+        TRN_TRY(define(scope, s.values.name, g.add_constant(s.values.name, inits.at(s.values.name))));
 
     std::unordered_map<std::string_view, const ValueInfoView*> declared;
     for (const auto& v : view.value_infos) declared.emplace(v.name, &v);
@@ -152,12 +164,15 @@ class Importer {
 
     for (const auto& out : view.outputs) {
       ir::Value* v = scope.find(out.name);
-      if (!v) return invalid_graph("the graph output '{}' is not produced by any node, nor an input or initializer", out.name);
+      if (!v)
+        return invalid_graph("the graph output '{}' is not produced by any node, nor an input or initializer",
+                             out.name);
       g.add_output(v);
       if (!v->producer()) {  // a constant or an input handed through: the declaration is still binding
         TRN_ASSIGN(Type type, import_type(out.type, options_));
         if (!same_kind(type, v->fact.type))
-          return invalid_graph("Type Error: output '{}' is declared {}, but it is {}", out.name, type.text(), v->fact.type.text());
+          return invalid_graph("Type Error: output '{}' is declared {}, but it is {}", out.name, type.text(),
+                               v->fact.type.text());
       }
     }
     return {};
@@ -173,14 +188,16 @@ class Importer {
     return {};
   }
 
-  Status node(const NodeView& n, Scope& scope, const OpsetMap& imports, const std::unordered_map<std::string_view, const ValueInfoView*>& declared) {
+  Status node(const NodeView& n, Scope& scope, const OpsetMap& imports,
+              const std::unordered_map<std::string_view, const ValueInfoView*>& declared) {
     const auto domain = plain_domain(n.domain);
     const auto import = imports.find(std::string(domain));
     int opset = import == imports.end() ? 0 : import->second;
     if (import == imports.end()) {
       // ONNX demands an import for every domain; for those of ONNX that is an error, others are taken as version 1.
       if (schema::newest_opset(domain) > 0)
-        return invalid_graph("operator {} is of domain '{}', for which the model imports no opset", n.op_type, schema::domain_text(domain));
+        return invalid_graph("operator {} is of domain '{}', for which the model imports no opset", n.op_type,
+                             schema::domain_text(domain));
       opset = 1;
     }
     std::vector<ir::Value*> inputs;
@@ -191,7 +208,8 @@ class Importer {
       }
       ir::Value* v = scope.find(name);
       if (!v)
-        return invalid_graph("Invalid model. Node input '{}' is not a graph input, initializer, or output of a previous node.", name);
+        return invalid_graph(
+            "Invalid model. Node input '{}' is not a graph input, initializer, or output of a previous node.", name);
       inputs.push_back(v);
     }
     std::vector<ir::Attr> attrs;
@@ -202,7 +220,8 @@ class Importer {
       if (!attr.ok()) return attr.status().with_context(fmt::format("attribute '{}'", a.name));
       attrs.push_back(std::move(attr).value());
     }
-    ir::Node* made = scope.graph->add_node(n.op_type, domain, opset, inputs, n.outputs, std::move(attrs), nullptr, n.name);
+    ir::Node* made =
+        scope.graph->add_node(n.op_type, domain, opset, inputs, n.outputs, std::move(attrs), nullptr, n.name);
     scope.graph->set_node_identity(made, n.name, n.overload);
     made->doc = n.doc_string;
     if (!n.name.empty()) made->origins.emplace_back(n.name);
@@ -235,12 +254,24 @@ class Importer {
       return out;
     }
     switch (a.type) {
-      case AttrType::f: out.data = a.f; break;
-      case AttrType::i: out.data = a.i; break;
-      case AttrType::s: out.data = std::string(a.s); break;
-      case AttrType::floats: out.data = a.floats; break;
-      case AttrType::ints: out.data = a.ints; break;
-      case AttrType::strings: out.data = ir::Attr::Strings(a.strings.begin(), a.strings.end()); break;
+      case AttrType::f:
+        out.data = a.f;
+        break;
+      case AttrType::i:
+        out.data = a.i;
+        break;
+      case AttrType::s:
+        out.data = std::string(a.s);
+        break;
+      case AttrType::floats:
+        out.data = a.floats;
+        break;
+      case AttrType::ints:
+        out.data = a.ints;
+        break;
+      case AttrType::strings:
+        out.data = ir::Attr::Strings(a.strings.begin(), a.strings.end());
+        break;
       case AttrType::t: {
         TRN_ASSIGN(Tensor t, decode_tensor(a.tensors[0], source_));
         out.data = std::move(t);
@@ -297,7 +328,8 @@ class Importer {
         out.data = std::move(types);
         break;
       }
-      case AttrType::undefined: return invalid_graph("it has no type");
+      case AttrType::undefined:
+        return invalid_graph("it has no type");
     }
     return out;
   }
@@ -341,11 +373,14 @@ Result<Type> import_type(const TypeView& view, const ImportOptions& options) {
   const auto element = [&]() -> Result<DType> {
     if (view.elem_type == 0) return DType::undefined;
     const auto dtype = dtype_from_code(view.elem_type);
-    if (!dtype) return invalid_graph("the element type {} does not exist: expected a TensorProto.DataType from 1 to {}", view.elem_type, kDTypeCount - 1);
+    if (!dtype)
+      return invalid_graph("the element type {} does not exist: expected a TensorProto.DataType from 1 to {}",
+                           view.elem_type, kDTypeCount - 1);
     return *dtype;
   };
   switch (view.kind) {
-    case TypeView::Kind::none: return type;
+    case TypeView::Kind::none:
+      return type;
     case TypeView::Kind::tensor:
     case TypeView::Kind::sparse_tensor: {
       type.kind = view.kind == TypeView::Kind::tensor ? Type::Kind::tensor : Type::Kind::sparse_tensor;
@@ -354,7 +389,8 @@ Result<Type> import_type(const TypeView& view, const ImportOptions& options) {
         SymShape shape;
         for (const auto& d : view.dims) {
           std::optional<int64_t> fixed;
-          if (options.override_dimension && d.kind != DimView::Kind::value) fixed = options.override_dimension(d.param, d.denotation);
+          if (options.override_dimension && d.kind != DimView::Kind::value)
+            fixed = options.override_dimension(d.param, d.denotation);
           if (fixed)
             shape.emplace_back(*fixed);
           else if (d.kind == DimView::Kind::value && d.value >= 0)
@@ -378,7 +414,9 @@ Result<Type> import_type(const TypeView& view, const ImportOptions& options) {
       TRN_ASSIGN(type.dtype, element());
       break;
     }
-    case TypeView::Kind::opaque: type.kind = Type::Kind::opaque; return type;
+    case TypeView::Kind::opaque:
+      type.kind = Type::Kind::opaque;
+      return type;
   }
   if (!view.inner.empty()) {
     TRN_ASSIGN(Type inner, import_type(view.inner[0], options));
@@ -389,7 +427,9 @@ Result<Type> import_type(const TypeView& view, const ImportOptions& options) {
 
 Result<ir::Model> import_model(const ModelView& view, const TensorSource& source, const ImportOptions& options) {
   auto model = Importer(view, source, options).run();
-  if (!model.ok()) return model.status().with_context(options.path.empty() ? "Load model from memory failed" : "Load model from " + options.path + " failed");
+  if (!model.ok())
+    return model.status().with_context(options.path.empty() ? "Load model from memory failed"
+                                                            : "Load model from " + options.path + " failed");
   return model;
 }
 

@@ -16,7 +16,8 @@ using Names = std::unordered_set<std::string_view>;
 
 // Calls fn for every outer name that the node reads, those read inside its bodies included: a name that a body defines
 // itself (input, initializer, node output) is its own. Depth is bounded by the reader.
-void for_each_read(const NodeView& node, const std::vector<const Names*>& own, const std::function<void(std::string_view)>& fn) {
+void for_each_read(const NodeView& node, const std::vector<const Names*>& own,
+                   const std::function<void(std::string_view)>& fn) {
   const auto read = [&](std::string_view name) {
     for (const Names* names : own)
       if (names->contains(name)) return;
@@ -78,7 +79,9 @@ Result<std::vector<int>> node_order(const std::vector<NodeView>& nodes) {
   if (order.size() == nodes.size()) return order;
   for (size_t i = 0; i < nodes.size(); ++i)
     if (waiting[i] > 0)
-      return invalid_graph("This is an invalid model. Error: the graph is not acyclic: node '{}' ({}) depends on its own output", nodes[i].name, nodes[i].op_type);
+      return invalid_graph(
+          "This is an invalid model. Error: the graph is not acyclic: node '{}' ({}) depends on its own output",
+          nodes[i].name, nodes[i].op_type);
   return order;
 }
 

@@ -228,6 +228,11 @@ Status Frame::run_dynamic(int index) {
       in[i] = &views[static_cast<size_t>(step.inputs[i])];
       tensors_in = tensors_in && in[i]->dtype != DType::undefined;
     }
+  if (const int view = step.node->def->flags.view; view >= 0 && !(tensors_in && tensors_out) && step.outputs[0] >= 0) {
+    set_value(step.outputs[0],
+              copy_of(step.inputs[static_cast<size_t>(view)]));  // a sequence or optional passes whole
+    return {};
+  }
   std::unique_ptr<ops::KernelState> state;
   c.state_ = nullptr;
   c.scratch_ = nullptr;

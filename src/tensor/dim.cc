@@ -217,7 +217,8 @@ std::string Dim::text() const {
       product += f->op == '/' ? "(" + f->text + ")" : f->text;
     }
     // A lone quotient needs no parentheses.
-    if (t.factors.size() == 1 && t.factors[0]->op == '/' && c == 1 && terms_->size() == 1 && value_ == 0) product = t.factors[0]->text;
+    if (t.factors.size() == 1 && t.factors[0]->op == '/' && c == 1 && terms_->size() == 1 && value_ == 0)
+      product = t.factors[0]->text;
     s += c == 1 ? product : c == -1 ? "-" + product : std::to_string(c) + "*" + product;
   }
   if (value_) s += (value_ < 0 ? " - " : " + ") + std::to_string(value_ < 0 ? -value_ : value_);

@@ -14,8 +14,8 @@ namespace trunnion {
 // Unknown stands for "some integer": it equals nothing, itself included. Integers never touch the heap.
 class Dim {
  public:
-  Dim() = default;                                      // unknown
-  Dim(int64_t value) : known_(true), value_(value) {}   // NOLINT: an integer is a dimension
+  Dim() = default;                                     // unknown
+  Dim(int64_t value) : known_(true), value_(value) {}  // NOLINT: an integer is a dimension
   static Dim symbol(std::string_view name);
   static Dim unknown() { return {}; }
 
@@ -54,7 +54,7 @@ class Dim {
   std::vector<Term> terms() const { return terms_ ? *terms_ : std::vector<Term>{}; }
 
   bool known_ = false;
-  int64_t value_ = 0;                              // the constant term
+  int64_t value_ = 0;                               // the constant term
   std::shared_ptr<const std::vector<Term>> terms_;  // null for a plain integer
 };
 

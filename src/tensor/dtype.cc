@@ -2,7 +2,6 @@
 
 #include <string>
 
-
 namespace trunnion {
 namespace {
 
@@ -12,12 +11,15 @@ struct Row {
 };
 
 constexpr Row kRows[kDTypeCount] = {
-    {"undefined", 0},  {"float", 32},       {"uint8", 8},          {"int8", 8},        {"uint16", 16},
-    {"int16", 16},     {"int32", 32},       {"int64", 64},         {"string", 8 * sizeof(std::string)},
-    {"bool", 8},       {"float16", 16},     {"double", 64},        {"uint32", 32},     {"uint64", 64},
-    {"complex64", 64}, {"complex128", 128}, {"bfloat16", 16},      {"float8e4m3fn", 8}, {"float8e4m3fnuz", 8},
-    {"float8e5m2", 8}, {"float8e5m2fnuz", 8}, {"uint4", 4},        {"int4", 4},        {"float4e2m1", 4},
-    {"float8e8m0", 8}, {"uint2", 2},        {"int2", 2},
+    {"undefined", 0},      {"float", 32},     {"uint8", 8},
+    {"int8", 8},           {"uint16", 16},    {"int16", 16},
+    {"int32", 32},         {"int64", 64},     {"string", 8 * sizeof(std::string)},
+    {"bool", 8},           {"float16", 16},   {"double", 64},
+    {"uint32", 32},        {"uint64", 64},    {"complex64", 64},
+    {"complex128", 128},   {"bfloat16", 16},  {"float8e4m3fn", 8},
+    {"float8e4m3fnuz", 8}, {"float8e5m2", 8}, {"float8e5m2fnuz", 8},
+    {"uint4", 4},          {"int4", 4},       {"float4e2m1", 4},
+    {"float8e8m0", 8},     {"uint2", 2},      {"int2", 2},
 };
 
 }  // namespace
@@ -50,7 +52,8 @@ std::optional<size_t> storage_bytes(DType type, int64_t count) {
   const auto bits = static_cast<uint64_t>(bits_of(type));
   if (bits >= 8) {
     uint64_t bytes;
-    if (__builtin_mul_overflow(static_cast<uint64_t>(count), bits / 8, &bytes) || bytes > (uint64_t{1} << 62)) return std::nullopt;
+    if (__builtin_mul_overflow(static_cast<uint64_t>(count), bits / 8, &bytes) || bytes > (uint64_t{1} << 62))
+      return std::nullopt;
     return bytes;
   }
   if (bits == 0) return 0;

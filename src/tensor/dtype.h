@@ -58,9 +58,19 @@ std::optional<size_t> storage_bytes(DType type, int64_t count);
 
 constexpr bool is_float(DType t) {
   switch (t) {
-    case DType::f32: case DType::f16: case DType::f64: case DType::bf16: case DType::f8e4m3fn: case DType::f8e4m3fnuz:
-    case DType::f8e5m2: case DType::f8e5m2fnuz: case DType::f4e2m1: case DType::f8e8m0: return true;
-    default: return false;
+    case DType::f32:
+    case DType::f16:
+    case DType::f64:
+    case DType::bf16:
+    case DType::f8e4m3fn:
+    case DType::f8e4m3fnuz:
+    case DType::f8e5m2:
+    case DType::f8e5m2fnuz:
+    case DType::f4e2m1:
+    case DType::f8e8m0:
+      return true;
+    default:
+      return false;
   }
 }
 constexpr bool is_signed_integer(DType t) {
@@ -103,22 +113,56 @@ inline constexpr DTypes kFloat8 =
     DType::f8e4m3fn | DType::f8e4m3fnuz | DType::f8e5m2 | DType::f8e5m2fnuz | DType::f8e8m0;
 inline constexpr DTypes kComplex = DType::c64 | DType::c128;
 inline constexpr DTypes kSubByte = DType::u4 | DType::i4 | DType::f4e2m1 | DType::u2 | DType::i2;
-inline constexpr DTypes kAllTypes = DTypes::from_bits((1u << kDTypeCount) - 2);   // every type but undefined
-inline constexpr DTypes kPlainTypes = DTypes::from_bits(kAllTypes.bits() & ~kSubByte.bits() & ~DTypes(DType::string).bits());  // whole bytes, memcpy-able
+inline constexpr DTypes kAllTypes = DTypes::from_bits((1u << kDTypeCount) - 2);  // every type but undefined
+inline constexpr DTypes kPlainTypes =
+    DTypes::from_bits(kAllTypes.bits() & ~kSubByte.bits() & ~DTypes(DType::string).bits());  // whole bytes, memcpy-able
 
 // The C++ type that stores an element. 16-bit and smaller floats are raw bits: convert with kernels/convert.h.
 template <class T>
 struct DTypeOf;
-template <> struct DTypeOf<float> { static constexpr DType value = DType::f32; };
-template <> struct DTypeOf<double> { static constexpr DType value = DType::f64; };
-template <> struct DTypeOf<uint8_t> { static constexpr DType value = DType::u8; };
-template <> struct DTypeOf<int8_t> { static constexpr DType value = DType::i8; };
-template <> struct DTypeOf<uint16_t> { static constexpr DType value = DType::u16; };
-template <> struct DTypeOf<int16_t> { static constexpr DType value = DType::i16; };
-template <> struct DTypeOf<uint32_t> { static constexpr DType value = DType::u32; };
-template <> struct DTypeOf<int32_t> { static constexpr DType value = DType::i32; };
-template <> struct DTypeOf<uint64_t> { static constexpr DType value = DType::u64; };
-template <> struct DTypeOf<int64_t> { static constexpr DType value = DType::i64; };
-template <> struct DTypeOf<bool> { static constexpr DType value = DType::boolean; };
+template <>
+struct DTypeOf<float> {
+  static constexpr DType value = DType::f32;
+};
+template <>
+struct DTypeOf<double> {
+  static constexpr DType value = DType::f64;
+};
+template <>
+struct DTypeOf<uint8_t> {
+  static constexpr DType value = DType::u8;
+};
+template <>
+struct DTypeOf<int8_t> {
+  static constexpr DType value = DType::i8;
+};
+template <>
+struct DTypeOf<uint16_t> {
+  static constexpr DType value = DType::u16;
+};
+template <>
+struct DTypeOf<int16_t> {
+  static constexpr DType value = DType::i16;
+};
+template <>
+struct DTypeOf<uint32_t> {
+  static constexpr DType value = DType::u32;
+};
+template <>
+struct DTypeOf<int32_t> {
+  static constexpr DType value = DType::i32;
+};
+template <>
+struct DTypeOf<uint64_t> {
+  static constexpr DType value = DType::u64;
+};
+template <>
+struct DTypeOf<int64_t> {
+  static constexpr DType value = DType::i64;
+};
+template <>
+struct DTypeOf<bool> {
+  static constexpr DType value = DType::boolean;
+};
 
 }  // namespace trunnion

@@ -70,9 +70,7 @@ class Tensor {
   std::span<T> span() const {
     return {static_cast<T*>(data_), static_cast<size_t>(count_)};
   }
-  TensorView view() const {
-    return {dtype_, static_cast<int32_t>(dims_.size()), dims_.data(), count_, data_};
-  }
+  TensorView view() const { return {dtype_, static_cast<int32_t>(dims_.size()), dims_.data(), count_, data_}; }
   // The same bytes under other dimensions with the same element count.
   Tensor reshaped(std::span<const int64_t> dims) const;
   const std::shared_ptr<const void>& keep_alive() const { return keep_; }

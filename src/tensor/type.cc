@@ -36,13 +36,20 @@ std::string Type::text() const {
   const std::string element(dtype_name(dtype));
   const std::string inside = inner ? inner->text() : "undefined";
   switch (kind) {
-    case Kind::tensor: return "tensor(" + element + ")";
-    case Kind::sparse_tensor: return "sparse_tensor(" + element + ")";
-    case Kind::sequence: return "seq(" + inside + ")";
-    case Kind::optional: return "optional(" + inside + ")";
-    case Kind::map: return "map(" + element + "," + inside + ")";
-    case Kind::opaque: return "opaque";
-    case Kind::unknown: break;
+    case Kind::tensor:
+      return "tensor(" + element + ")";
+    case Kind::sparse_tensor:
+      return "sparse_tensor(" + element + ")";
+    case Kind::sequence:
+      return "seq(" + inside + ")";
+    case Kind::optional:
+      return "optional(" + inside + ")";
+    case Kind::map:
+      return "map(" + element + "," + inside + ")";
+    case Kind::opaque:
+      return "opaque";
+    case Kind::unknown:
+      break;
   }
   return "unknown";
 }

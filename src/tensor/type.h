@@ -13,9 +13,9 @@ struct Type {
   enum class Kind : uint8_t { unknown, tensor, sequence, map, optional, sparse_tensor, opaque };
 
   Kind kind = Kind::unknown;
-  DType dtype = DType::undefined;      // element type of tensor and sparse_tensor; key type of map
-  std::optional<SymShape> shape;       // tensor, sparse_tensor: absent when not even the rank is known
-  std::shared_ptr<const Type> inner;   // element of sequence and optional, value of map
+  DType dtype = DType::undefined;     // element type of tensor and sparse_tensor; key type of map
+  std::optional<SymShape> shape;      // tensor, sparse_tensor: absent when not even the rank is known
+  std::shared_ptr<const Type> inner;  // element of sequence and optional, value of map
   std::string denotation;
 
   static Type tensor(DType dtype, std::optional<SymShape> shape = std::nullopt);

@@ -15,7 +15,8 @@ namespace {
 enum Input { kX, kW, kR, kB, kLengths, kH, kC, kP, kWScale, kWZero, kRScale, kRZero };
 constexpr int64_t kGates = 4;
 
-constexpr kernels::RnnActivation kDefaults[] = {{kernels::RnnAct::sigmoid}, {kernels::RnnAct::tanh}, {kernels::RnnAct::tanh}};
+constexpr kernels::RnnActivation kDefaults[] = {
+    {kernels::RnnAct::sigmoid}, {kernels::RnnAct::tanh}, {kernels::RnnAct::tanh}};
 
 Status infer(const ir::Node& n, ir::Facts& f) {
   TRN_ASSIGN(const RecurrentParams p, read_recurrent(n, kGates, kDefaults));
@@ -27,8 +28,11 @@ Status infer(const ir::Node& n, ir::Facts& f) {
     if (!f.has_rank(input)) return {};
     const SymShape& have = f.in(input).shape();
     bool fits = have.size() == want.size();
-    for (size_t i = 0; fits && i < want.size(); ++i) fits = !have[i].is_int() || !want[i].is_int() || have[i] == want[i];
-    return fits ? Status{} : invalid_argument("input {} has shape {}, it must have shape {}", input, shape_text(have), shape_text(want));
+    for (size_t i = 0; fits && i < want.size(); ++i)
+      fits = !have[i].is_int() || !want[i].is_int() || have[i] == want[i];
+    return fits ? Status{}
+                : invalid_argument("input {} has shape {}, it must have shape {}", input, shape_text(have),
+                                   shape_text(want));
   };
   const Dim columns = Dim(kGates) * hidden;
   TRN_TRY(same(kW, {directions, f.has_rank(kX) ? f.in(kX).dim(2) : Dim(), columns}));
@@ -48,19 +52,20 @@ size_t aligned(int64_t bytes) { return (static_cast<size_t>(bytes) + 63) / 64 * 
 
 struct State final : KernelState {
   int64_t seq = 0, batch = 0, inputs = 0, hidden = 0;
-  kernels::Int8GemmGrid grid;                              // of the inputs' product
-  size_t x = 0, w = 0, r = 0;                              // u8 inputs; packed weights that are no constants
-  size_t direction_at = 0, direction_stride = 0;           // what follows is in a direction
+  kernels::Int8GemmGrid grid;                     // of the inputs' product
+  size_t x = 0, w = 0, r = 0;                     // u8 inputs; packed weights that are no constants
+  size_t direction_at = 0, direction_stride = 0;  // what follows is in a direction
   size_t gates = 0, h = 0, c = 0, saved = 0, codes = 0, sums = 0, bias = 0, scratch = 0;
   size_t w_scale = 0, r_scale = 0, w_zero = 0, r_zero = 0;  // per column
-  size_t slot_at = 0, slot_stride = 0, slot_sums = 0;      // of the inputs' product
+  size_t slot_at = 0, slot_stride = 0, slot_sums = 0;       // of the inputs' product
 };
 
 class DynamicQuantizeLstm final : public Kernel {
  public:
   static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) {
     TRN_ASSIGN(RecurrentParams p, read_recurrent(node, kGates, kDefaults));
-    std::unique_ptr<DynamicQuantizeLstm> kernel(new DynamicQuantizeLstm(std::move(p), node.attr("input_forget", 0) != 0));
+    std::unique_ptr<DynamicQuantizeLstm> kernel(
+        new DynamicQuantizeLstm(std::move(p), node.attr("input_forget", 0) != 0));
     for (int i : {kW, kR}) {
       if (!node.input(i)->is_constant()) continue;
       const Tensor& w = node.input(i)->constant();
@@ -102,10 +107,13 @@ class DynamicQuantizeLstm final : public Kernel {
     if (!w_.valid()) s->w = take(p_.directions * packed_size(s->inputs, columns));
     if (!r_.valid()) s->r = take(p_.directions * packed_size(s->hidden, columns));
     if (rows > 0 && columns > 0) {
-      s->grid = kernels::int8_gemm_grid(rows, columns, s->inputs, static_cast<int>(std::clamp<int64_t>(rows * columns >> 16, ctx.threads(), 1024)));
+      s->grid = kernels::int8_gemm_grid(
+          rows, columns, s->inputs, static_cast<int>(std::clamp<int64_t>(rows * columns >> 16, ctx.threads(), 1024)));
       s->slot_sums = aligned(static_cast<int64_t>(kernels::int8_gemm_scratch_size(columns, s->inputs)));
-      s->slot_stride = s->slot_sums + aligned(std::min(s->grid.row_step, rows) * std::min(s->grid.col_step, columns) * 4);
-      s->slot_at = take(static_cast<int64_t>(s->slot_stride) * tile_slots(p_.directions * s->grid.count(), ctx.threads()));
+      s->slot_stride =
+          s->slot_sums + aligned(std::min(s->grid.row_step, rows) * std::min(s->grid.col_step, columns) * 4);
+      s->slot_at =
+          take(static_cast<int64_t>(s->slot_stride) * tile_slots(p_.directions * s->grid.count(), ctx.threads()));
     }
     ctx.request_scratch(end);
     return std::unique_ptr<KernelState>(std::move(s));
@@ -119,7 +127,8 @@ class DynamicQuantizeLstm final : public Kernel {
       lengths = {ctx.in(kLengths).as<int32_t>(), static_cast<size_t>(s.batch)};
       longest = 0;
       for (size_t b = 0; b < lengths.size(); ++b) {
-        if (lengths[b] < 0 || lengths[b] > s.seq) return invalid_argument("sequence_lens[{}] is {}, expected a value in [0, {}]", b, lengths[b], s.seq);
+        if (lengths[b] < 0 || lengths[b] > s.seq)
+          return invalid_argument("sequence_lens[{}] is {}, expected a value in [0, {}]", b, lengths[b], s.seq);
         longest = std::max<int64_t>(longest, lengths[b]);
       }
     }
@@ -137,12 +146,15 @@ class DynamicQuantizeLstm final : public Kernel {
  private:
   DynamicQuantizeLstm(RecurrentParams p, bool input_forget) : p_(std::move(p)), input_forget_(input_forget) {}
 
-  static int64_t packed_size(int64_t k, int64_t n) { return static_cast<int64_t>(aligned(kernels::int8_gemm_packed_b_size(k, n))); }
+  static int64_t packed_size(int64_t k, int64_t n) {
+    return static_cast<int64_t>(aligned(kernels::int8_gemm_packed_b_size(k, n)));
+  }
   // w is [directions, K, N].
   static void pack(const TensorView& w, std::byte* to) {
     const int64_t k = w.dim(1), n = w.dim(2);
     for (int64_t d = 0; d < w.dim(0) && w.count > 0; ++d)
-      kernels::int8_gemm_pack_b(w.as<const uint8_t>() + d * k * n, w.dtype == DType::i8, n, 1, k, n, 0, kernels::int8_gemm_panel_count(n), to + d * packed_size(k, n));
+      kernels::int8_gemm_pack_b(w.as<const uint8_t>() + d * k * n, w.dtype == DType::i8, n, 1, k, n, 0,
+                                kernels::int8_gemm_panel_count(n), to + d * packed_size(k, n));
   }
 
   template <class T>
@@ -154,9 +166,12 @@ class DynamicQuantizeLstm final : public Kernel {
   static void read_columns(KernelContext& ctx, const State& s, int d) {
     const int64_t columns = kGates * s.hidden;
     const auto at = [&](const TensorView& t, int64_t j) { return t.rank == 2 ? d * columns + j : d; };
-    float *w_scale = part<float>(ctx, s, d, s.w_scale), *r_scale = part<float>(ctx, s, d, s.r_scale), *bias = part<float>(ctx, s, d, s.bias);
+    float *w_scale = part<float>(ctx, s, d, s.w_scale), *r_scale = part<float>(ctx, s, d, s.r_scale),
+          *bias = part<float>(ctx, s, d, s.bias);
     auto *w_zero = part<int32_t>(ctx, s, d, s.w_zero), *r_zero = part<int32_t>(ctx, s, d, s.r_zero);
-    const auto zero = [&](const TensorView& t, int64_t j) -> int32_t { return t.dtype == DType::i8 ? t.as<const int8_t>()[at(t, j)] : t.as<const uint8_t>()[at(t, j)]; };
+    const auto zero = [&](const TensorView& t, int64_t j) -> int32_t {
+      return t.dtype == DType::i8 ? t.as<const int8_t>()[at(t, j)] : t.as<const uint8_t>()[at(t, j)];
+    };
     const float* b = ctx.has_in(kB) ? ctx.in(kB).as<float>() + d * 2 * columns : nullptr;
     for (int64_t j = 0; j < columns; ++j) {
       w_scale[j] = ctx.in(kWScale).as<float>()[at(ctx.in(kWScale), j)];
@@ -191,27 +206,33 @@ class DynamicQuantizeLstm final : public Kernel {
     }
     const std::byte* packed = w_.valid() ? w_.data<std::byte>() : ctx.scratch() + s.w;
     const kernels::Int8GemmGrid& g = s.grid;
-    for_each_tile(ctx, p_.directions * g.count(), ctx.scratch() + s.slot_at, s.slot_stride, [&](int64_t i, std::byte* own) {
-      const int d = static_cast<int>(i / g.count());
-      const int64_t index = i % g.count(), row = index / g.col_tiles * g.row_step, col = index % g.col_tiles * g.col_step;
-      const int64_t row_end = std::min(rows, row + g.row_step), cols = std::min(columns - col, g.col_step);
-      if (row >= row_end) return;
-      auto* sums = reinterpret_cast<int32_t*>(own + s.slot_sums);
-      kernels::Int8GemmArgs a = product(s, packed + d * packed_size(s.inputs, columns), ctx.in(kW), part<int32_t>(ctx, s, d, s.w_zero));
-      a.m = row_end - row;
-      a.k = s.inputs;
-      a.a = codes + row * s.inputs;
-      a.a_row_stride = s.inputs;
-      a.a_zero = &x_zero;
-      a.c = reinterpret_cast<int32_t*>(reinterpret_cast<uintptr_t>(sums) - static_cast<uintptr_t>(col) * sizeof(int32_t));
-      a.ldc = cols;
-      kernels::int8_gemm_tile(a, 0, a.m, col, col + cols, own);
-      kernels::requantize().to_f32({sums, cols, a.m, cols, nullptr, part<float>(ctx, s, d, s.w_scale) + col, true},
-                                   part<float>(ctx, s, d, s.gates) + row * columns + col, columns, part<float>(ctx, s, d, s.bias) + col);
-    });
+    for_each_tile(
+        ctx, p_.directions * g.count(), ctx.scratch() + s.slot_at, s.slot_stride, [&](int64_t i, std::byte* own) {
+          const int d = static_cast<int>(i / g.count());
+          const int64_t index = i % g.count(), row = index / g.col_tiles * g.row_step,
+                        col = index % g.col_tiles * g.col_step;
+          const int64_t row_end = std::min(rows, row + g.row_step), cols = std::min(columns - col, g.col_step);
+          if (row >= row_end) return;
+          auto* sums = reinterpret_cast<int32_t*>(own + s.slot_sums);
+          kernels::Int8GemmArgs a =
+              product(s, packed + d * packed_size(s.inputs, columns), ctx.in(kW), part<int32_t>(ctx, s, d, s.w_zero));
+          a.m = row_end - row;
+          a.k = s.inputs;
+          a.a = codes + row * s.inputs;
+          a.a_row_stride = s.inputs;
+          a.a_zero = &x_zero;
+          a.c = reinterpret_cast<int32_t*>(reinterpret_cast<uintptr_t>(sums) -
+                                           static_cast<uintptr_t>(col) * sizeof(int32_t));
+          a.ldc = cols;
+          kernels::int8_gemm_tile(a, 0, a.m, col, col + cols, own);
+          kernels::requantize().to_f32({sums, cols, a.m, cols, nullptr, part<float>(ctx, s, d, s.w_scale) + col, true},
+                                       part<float>(ctx, s, d, s.gates) + row * columns + col, columns,
+                                       part<float>(ctx, s, d, s.bias) + col);
+        });
   }
 
-  static kernels::Int8GemmArgs product(const State& s, const std::byte* packed, const TensorView& w, const int32_t* zero) {
+  static kernels::Int8GemmArgs product(const State& s, const std::byte* packed, const TensorView& w,
+                                       const int32_t* zero) {
     kernels::Int8GemmArgs a;
     a.n = kGates * s.hidden;
     a.packed_b = packed;
@@ -230,7 +251,8 @@ class DynamicQuantizeLstm final : public Kernel {
     int32_t zero;
     quantize(h, s.batch * s.hidden, codes, &scale, &zero);
     const std::byte* packed = r_.valid() ? r_.data<std::byte>() : ctx.scratch() + s.r;
-    kernels::Int8GemmArgs a = product(s, packed + d * packed_size(s.hidden, columns), ctx.in(kR), part<int32_t>(ctx, s, d, s.r_zero));
+    kernels::Int8GemmArgs a =
+        product(s, packed + d * packed_size(s.hidden, columns), ctx.in(kR), part<int32_t>(ctx, s, d, s.r_zero));
     a.m = s.batch;
     a.k = s.hidden;
     a.a = codes;
@@ -241,12 +263,14 @@ class DynamicQuantizeLstm final : public Kernel {
     kernels::int8_gemm_tile(a, 0, s.batch, 0, columns, part<std::byte>(ctx, s, d, s.scratch));
     const float* r_scale = part<float>(ctx, s, d, s.r_scale);
     for (int64_t b = 0; b < s.batch; ++b)
-      for (int64_t j = 0; j < columns; ++j) gates[b * columns + j] += static_cast<float>(sums[b * columns + j]) * (scale * r_scale[j]);
+      for (int64_t j = 0; j < columns; ++j)
+        gates[b * columns + j] += static_cast<float>(sums[b * columns + j]) * (scale * r_scale[j]);
   }
 
   void run_direction(KernelContext& ctx, const State& s, int d, std::span<const int32_t> lengths) const {
     const int64_t hidden = s.hidden, size = s.batch * hidden;
-    const auto row_bytes = static_cast<size_t>(hidden) * sizeof(float), bytes = static_cast<size_t>(size) * sizeof(float);
+    const auto row_bytes = static_cast<size_t>(hidden) * sizeof(float),
+               bytes = static_cast<size_t>(size) * sizeof(float);
     float *h = part<float>(ctx, s, d, s.h), *c = part<float>(ctx, s, d, s.c), *saved = part<float>(ctx, s, d, s.saved);
     if (size == 0) return;
     const auto start = [&](int input, float* to) {
@@ -305,9 +329,15 @@ class DynamicQuantizeLstm final : public Kernel {
 };
 
 constexpr OpDef kDefs[] = {
-    {"DynamicQuantizeLSTM", infer, cpu<DynamicQuantizeLstm>(kF32), {.reviewed = 1}, "com.microsoft",
-     "com.microsoft::DynamicQuantizeLSTM 1 (X:T, W:T2, R:T2, B?:T, sequence_lens?:T1, initial_h?:T, initial_c?:T, P?:T, W_scale:T, W_zero_point:T2, R_scale:T, "
-     "R_zero_point:T2) -> (Y?:T, Y_h?:T, Y_c?:T) {activation_alpha:fs, activation_beta:fs, activations:ss, clip:f, direction:s='forward', hidden_size:i, "
+    {"DynamicQuantizeLSTM",
+     infer,
+     cpu<DynamicQuantizeLstm>(kF32),
+     {.reviewed = 1},
+     "com.microsoft",
+     "com.microsoft::DynamicQuantizeLSTM 1 (X:T, W:T2, R:T2, B?:T, sequence_lens?:T1, initial_h?:T, initial_c?:T, "
+     "P?:T, W_scale:T, W_zero_point:T2, R_scale:T, "
+     "R_zero_point:T2) -> (Y?:T, Y_h?:T, Y_c?:T) {activation_alpha:fs, activation_beta:fs, activations:ss, clip:f, "
+     "direction:s='forward', hidden_size:i, "
      "input_forget:i=0} T=f32 T1=i32 T2=u8|i8"},
 };
 

@@ -22,11 +22,14 @@ struct Params {
 
 Result<Params> read(const ir::Node& n) {
   const Params p{n.attr("K", 0), n.attr("N", 0), n.attr("bits", 4), n.attr("block_size", 0)};
-  if (p.k < 0 || p.n < 0 || p.k > INT32_MAX || p.n > INT32_MAX) return invalid_argument("attributes K and N are {} and {}", p.k, p.n);
+  if (p.k < 0 || p.n < 0 || p.k > INT32_MAX || p.n > INT32_MAX)
+    return invalid_argument("attributes K and N are {} and {}", p.k, p.n);
   if (p.block < 16 || p.block > 65536 || (p.block & (p.block - 1)) != 0)
     return invalid_argument("attribute block_size is {}, it must be a power of two and at least 16", p.block);
-  if (p.bits != 2 && p.bits != 4 && p.bits != 8) return not_implemented("attribute bits is {}; 2, 4 and 8 are supported", p.bits);
-  if (n.attr("weight_prepacked", 0) != 0) return not_implemented("attribute weight_prepacked is {}: that layout is a GPU's", n.attr("weight_prepacked", 0));
+  if (p.bits != 2 && p.bits != 4 && p.bits != 8)
+    return not_implemented("attribute bits is {}; 2, 4 and 8 are supported", p.bits);
+  if (n.attr("weight_prepacked", 0) != 0)
+    return not_implemented("attribute weight_prepacked is {}: that layout is a GPU's", n.attr("weight_prepacked", 0));
   return p;
 }
 
@@ -37,20 +40,24 @@ Status infer(const ir::Node& n, ir::Facts& f) {
     if (!f.has_rank(input)) return {};
     const auto dims = f.in(input).concrete();
     if (!dims || product(*dims) == want) return {};
-    return invalid_argument("input {} ({}) has shape {}, it must have {} elements", input, what, shape_text(*dims), want);
+    return invalid_argument("input {} ({}) has shape {}, it must have {} elements", input, what, shape_text(*dims),
+                            want);
   };
   const auto b = f.has_rank(kB) ? f.in(kB).concrete() : std::nullopt;
   if (!b || product(*b) != 0) {
     TRN_TRY(expect(kB, p.n * p.blocks() * p.blob(), "B"));
     TRN_TRY(expect(kScales, p.n * p.blocks(), "scales"));
     TRN_TRY(expect(kZeros, p.n * (f.dtype(kZeros) == DType::u8 ? p.zero_bytes() : p.blocks()), "zero_points"));
-    if (f.has_rank(kGroups) && !(f.in(kGroups).concrete() && product(*f.in(kGroups).concrete()) == p.blocks() * p.block)) TRN_TRY(expect(kGroups, p.k, "g_idx"));
+    if (f.has_rank(kGroups) &&
+        !(f.in(kGroups).concrete() && product(*f.in(kGroups).concrete()) == p.blocks() * p.block))
+      TRN_TRY(expect(kGroups, p.k, "g_idx"));
   }
   TRN_TRY(expect(kBias, p.n, "bias"));
   if (!f.has_rank(kA)) return {};
   SymShape y = f.in(kA).shape();
   if (y.empty()) return invalid_argument("input 0 is a scalar");
-  if (y.back().is_int() && y.back().value() != p.k) return invalid_argument("input 0 has shape {}, its last dimension must be K = {}", shape_text(y), p.k);
+  if (y.back().is_int() && y.back().value() != p.k)
+    return invalid_argument("input 0 has shape {}, its last dimension must be K = {}", shape_text(y), p.k);
   y.back() = p.n;
   f.set(0, f.dtype(kA), std::move(y));
   return {};
@@ -125,7 +132,8 @@ class MatMulNBitsCpu final : public Kernel {
     state->grid = kernels::gemm_grid(state->m, p_.n, p_.k, ctx.threads());
     if (!packed_.valid()) state->scratch_offset = (static_cast<size_t>(p_.n * p_.k) * sizeof(float) + 63) / 64 * 64;
     state->scratch_stride = (kernels::gemm_scratch_size(p_.n, p_.k) + 63) / 64 * 64;
-    ctx.request_scratch(state->scratch_offset + state->scratch_stride * static_cast<size_t>(tile_slots(state->grid.count(), ctx.threads())));
+    ctx.request_scratch(state->scratch_offset +
+                        state->scratch_stride * static_cast<size_t>(tile_slots(state->grid.count(), ctx.threads())));
     return std::unique_ptr<KernelState>(std::move(state));
   }
 
@@ -177,9 +185,11 @@ class MatMulNBitsCpu final : public Kernel {
       w.zeros = zeros.data<float>();
     if (n.input(kGroups)) w.groups = n.input(kGroups)->constant().data<int32_t>();
     const int64_t expected_zeros = p_.n * (w.packed_zeros ? p_.zero_bytes() : p_.blocks());
-    if (scales.count() != p_.n * p_.blocks() || (zeros.valid() && zeros.count() != expected_zeros) || (w.groups && n.input(kGroups)->constant().count() < p_.k))
-      return invalid_argument("scales, zero_points and g_idx have {}, {} and {} elements for N = {} columns of {} blocks", scales.count(), zeros.count(),
-                              w.groups ? n.input(kGroups)->constant().count() : 0, p_.n, p_.blocks());
+    if (scales.count() != p_.n * p_.blocks() || (zeros.valid() && zeros.count() != expected_zeros) ||
+        (w.groups && n.input(kGroups)->constant().count() < p_.k))
+      return invalid_argument(
+          "scales, zero_points and g_idx have {}, {} and {} elements for N = {} columns of {} blocks", scales.count(),
+          zeros.count(), w.groups ? n.input(kGroups)->constant().count() : 0, p_.n, p_.blocks());
     const int64_t width = kernels::gemm_panel_width(), panels = kernels::gemm_panel_count(p_.n);
     const int64_t size[] = {kernels::gemm_packed_b_size(p_.k, p_.n)};
     TRN_ASSIGN(packed_, Tensor::allocate(DType::f32, size));
@@ -188,7 +198,8 @@ class MatMulNBitsCpu final : public Kernel {
     for (int64_t panel = 0; panel < panels; ++panel) {
       const int64_t begin = panel * width, count = std::min(width, p_.n - begin);
       for (int64_t i = 0; i < count; ++i) TRN_TRY(unpack_column(p_, w, begin + i, columns.data() + i * p_.k));
-      const auto* first = reinterpret_cast<const float*>(reinterpret_cast<uintptr_t>(columns.data()) - static_cast<uintptr_t>(begin * p_.k) * sizeof(float));
+      const auto* first = reinterpret_cast<const float*>(reinterpret_cast<uintptr_t>(columns.data()) -
+                                                         static_cast<uintptr_t>(begin * p_.k) * sizeof(float));
       kernels::gemm_pack_b(first, 1, p_.k, p_.k, p_.n, panel, panel + 1, packed_.data<float>());
     }
     return {};
@@ -214,8 +225,13 @@ class MatMulNBitsCpu final : public Kernel {
 };
 
 constexpr OpDef kDefs[] = {
-    {"MatMulNBits", infer, cpu_widened<MatMulNBitsCpu>(DType::f32 | DType::f16 | DType::bf16), {.reviewed = 1}, "com.microsoft",
-     "com.microsoft::MatMulNBits 1 (A:T1, B:T2, scales:T1, zero_points?:T3, g_idx?:T4, bias?:T1) -> (Y:T1) {K!:i, N!:i, accuracy_level:i=0, bits:i=4, "
+    {"MatMulNBits",
+     infer,
+     cpu_widened<MatMulNBitsCpu>(DType::f32 | DType::f16 | DType::bf16),
+     {.reviewed = 1},
+     "com.microsoft",
+     "com.microsoft::MatMulNBits 1 (A:T1, B:T2, scales:T1, zero_points?:T3, g_idx?:T4, bias?:T1) -> (Y:T1) {K!:i, "
+     "N!:i, accuracy_level:i=0, bits:i=4, "
      "block_size!:i, weight_prepacked:i=0} T1=f32|f16|bf16 T2=u8 T3=u8|f16|f32|bf16 T4=i32"},
 };
 

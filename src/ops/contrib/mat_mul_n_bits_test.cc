@@ -17,7 +17,8 @@ struct Case {
   std::vector<uint8_t> codes;
   std::vector<float> scales;
   std::vector<int> code;  // [n][k]
-  Case(int64_t k_in, int64_t n_in, int64_t bits_in, int64_t block_in) : k(k_in), n(n_in), bits(bits_in), block(block_in), blocks((k + block - 1) / block) {
+  Case(int64_t k_in, int64_t n_in, int64_t bits_in, int64_t block_in)
+      : k(k_in), n(n_in), bits(bits_in), block(block_in), blocks((k + block - 1) / block) {
     codes.resize(static_cast<size_t>(n * blocks * block * bits / 8));
     unsigned seed = 1;
     for (int64_t i = 0; i < n * k; ++i) {
@@ -37,7 +38,8 @@ struct Case {
         double sum = 0;
         for (int64_t i = 0; i < k; ++i) {
           const int64_t g = c * blocks + i / block;
-          sum += a[static_cast<size_t>(r * k + i)] * (static_cast<double>(code[static_cast<size_t>(c * k + i)]) - zero(g)) * scales[static_cast<size_t>(g)];
+          sum += a[static_cast<size_t>(r * k + i)] *
+                 (static_cast<double>(code[static_cast<size_t>(c * k + i)]) - zero(g)) * scales[static_cast<size_t>(g)];
         }
         y.push_back(static_cast<float>(sum));
       }
@@ -51,7 +53,9 @@ TEST(MatMulNBits, AllWidths) {
       const Case c(40, n, bits, 16);
       Floats a;
       for (int i = 0; i < 80; ++i) a.push_back(static_cast<float>(i % 7 - 3));
-      auto r = node(40, n, bits, 16, {tensor<float>({2, 1, 40}, a), tensor<uint8_t>({n, 3, 2 * bits}, c.codes), tensor<float>({n * 3}, c.scales)});
+      auto r = node(
+          40, n, bits, 16,
+          {tensor<float>({2, 1, 40}, a), tensor<uint8_t>({n, 3, 2 * bits}, c.codes), tensor<float>({n * 3}, c.scales)});
       const Floats want = c.product(a, 2, [&](int64_t) { return 1 << (bits - 1); });
       EXPECT_EQ(values<float>(output(r)), want);  // halves and small integers: exact
       r.constant = {false, true, true};
@@ -66,7 +70,9 @@ TEST(MatMulNBits, ZeroPointsAndBias) {
   Floats a(32, 1.0f);
   a[20] = -2;
   // Packed zero points: two blocks in a byte.
-  auto r = node(32, 2, 4, 16, {tensor<float>({1, 32}, a), tensor<uint8_t>({2, 2, 8}, c.codes), tensor<float>({2, 2}, c.scales), tensor<uint8_t>({2, 1}, {0x31, 0x75}), Tensor{}, tensor<float>({2}, {100, -100})});
+  auto r = node(32, 2, 4, 16,
+                {tensor<float>({1, 32}, a), tensor<uint8_t>({2, 2, 8}, c.codes), tensor<float>({2, 2}, c.scales),
+                 tensor<uint8_t>({2, 1}, {0x31, 0x75}), Tensor{}, tensor<float>({2}, {100, -100})});
   const double zeros[] = {1, 3, 5, 7};
   Floats want = c.product(a, 1, [&](int64_t g) { return zeros[g]; });
   want[0] += 100, want[1] -= 100;
@@ -84,7 +90,9 @@ TEST(MatMulNBits, GroupIndices) {
     groups.push_back(i % 2);
     want += (c.code[static_cast<size_t>(i)] - 8.0) * c.scales[static_cast<size_t>(i % 2)];
   }
-  auto r = node(32, 1, 4, 16, {tensor<float>({32}, Floats(32, 1.0f)), tensor<uint8_t>({1, 2, 8}, c.codes), tensor<float>({2}, c.scales), Tensor{}, tensor<int32_t>({32}, groups)});
+  auto r = node(32, 1, 4, 16,
+                {tensor<float>({32}, Floats(32, 1.0f)), tensor<uint8_t>({1, 2, 8}, c.codes),
+                 tensor<float>({2}, c.scales), Tensor{}, tensor<int32_t>({32}, groups)});
   EXPECT_EQ(values<float>(output(r)), (Floats{static_cast<float>(want)}));
   groups[5] = 2;
   r.inputs[4] = tensor<int32_t>({32}, groups);
@@ -93,7 +101,8 @@ TEST(MatMulNBits, GroupIndices) {
 
 TEST(MatMulNBits, HalvesAndMisfits) {
   const Case c(16, 2, 8, 16);
-  auto r = node(16, 2, 8, 16, {half({1, 16}, Floats(16, 0.125f)), tensor<uint8_t>({2, 1, 16}, c.codes), half({2, 1}, c.scales)});
+  auto r = node(16, 2, 8, 16,
+                {half({1, 16}, Floats(16, 0.125f)), tensor<uint8_t>({2, 1, 16}, c.codes), half({2, 1}, c.scales)});
   r.constant = {false, true, true};
   EXPECT_EQ(output(r).tensor().dtype(), DType::f16);
   const auto want = c.product(Floats(16, 0.125f), 1, [](int64_t) { return 128; });
@@ -101,7 +110,10 @@ TEST(MatMulNBits, HalvesAndMisfits) {
   EXPECT_NE(failure(node(16, 2, 8, 24, r.inputs)).find("power of two"), std::string::npos);
   EXPECT_NE(failure(node(16, 3, 8, 16, r.inputs)).find("must have 48 elements"), std::string::npos);
   // No weights: zeros.
-  EXPECT_EQ(values<float>(output(node(16, 2, 4, 16, {tensor<float>({1, 16}, Floats(16, 1.0f)), tensor<uint8_t>({0, 1, 8}, {}), tensor<float>({0}, {})}))), (Floats{0, 0}));
+  EXPECT_EQ(values<float>(output(node(
+                16, 2, 4, 16,
+                {tensor<float>({1, 16}, Floats(16, 1.0f)), tensor<uint8_t>({0, 1, 8}, {}), tensor<float>({0}, {})}))),
+            (Floats{0, 0}));
 }
 
 }  // namespace

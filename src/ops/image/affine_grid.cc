@@ -11,17 +11,22 @@ Status infer(const ir::Node&, ir::Facts& f) {
   f.set(0, f.dtype(0));
   const auto size = f.dims(1);
   if (!size) {
-    if (f.has_rank(1) && f.in(1).rank() == 1 && f.in(1).dim(0).is_int()) f.set(0, f.dtype(0), unknown_shape(static_cast<int>(f.in(1).dim(0).value())));
+    if (f.has_rank(1) && f.in(1).rank() == 1 && f.in(1).dim(0).is_int())
+      f.set(0, f.dtype(0), unknown_shape(static_cast<int>(f.in(1).dim(0).value())));
     return {};
   }
-  if (size->size() != 4 && size->size() != 5) return invalid_argument("size has {} elements, expected 4 or 5", size->size());
+  if (size->size() != 4 && size->size() != 5)
+    return invalid_argument("size has {} elements, expected 4 or 5", size->size());
   for (const Dim& d : *size)
     if (d.is_int() && d.value() < 0) return invalid_argument("size {} holds a negative number", shape_text(*size));
   const auto dims = static_cast<int64_t>(size->size()) - 2;
   if (f.has_rank(0)) {
     const SymShape& t = f.in(0).shape();
-    const bool fits = (!t[1].is_int() || t[1].is_int(dims)) && (!t[2].is_int() || t[2].is_int(dims + 1)) && (!t[0].is_int() || !(*size)[0].is_int() || t[0] == (*size)[0]);
-    if (!fits) return invalid_argument("theta of shape {} does not go with size {}: [N, {}, {}] is needed", shape_text(t), shape_text(*size), dims, dims + 1);
+    const bool fits = (!t[1].is_int() || t[1].is_int(dims)) && (!t[2].is_int() || t[2].is_int(dims + 1)) &&
+                      (!t[0].is_int() || !(*size)[0].is_int() || t[0] == (*size)[0]);
+    if (!fits)
+      return invalid_argument("theta of shape {} does not go with size {}: [N, {}, {}] is needed", shape_text(t),
+                              shape_text(*size), dims, dims + 1);
   }
   SymShape out = {(*size)[0]};
   out.insert(out.end(), size->begin() + 2, size->end());
@@ -40,7 +45,8 @@ class AffineKernel final : public Kernel {
     const TensorView& y = ctx.out(0);
     if (y.count == 0) return {};
     const int dims = y.rank - 2;
-    if (ctx.in(0).count != y.dim(0) * dims * (dims + 1)) return invalid_argument("theta has {} elements, needs {}", ctx.in(0).count, y.dim(0) * dims * (dims + 1));
+    if (ctx.in(0).count != y.dim(0) * dims * (dims + 1))
+      return invalid_argument("theta has {} elements, needs {}", ctx.in(0).count, y.dim(0) * dims * (dims + 1));
     const int64_t points = product(y.shape(), 1, y.rank - 1);
     return dispatch<(DType::f32 | DType::f64).bits()>(y.dtype, [&]<class T>() {
       ctx.parallel_for(y.dim(0) * points, 4096, [&](int64_t begin, int64_t end) {

@@ -39,7 +39,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   f.set(0, f.dtype(0));
   if (!f.has_rank(0) && !f.has_rank(1)) return {};
   const int rank = f.has_rank(0) ? f.in(0).rank() : f.in(1).rank();
-  if (rank < 3 || rank > 5) return invalid_argument("rank {} is not supported: expected 3 to 5 (1 to 3 spatial dimensions)", rank);
+  if (rank < 3 || rank > 5)
+    return invalid_argument("rank {} is not supported: expected 3 to 5 (1 to 3 spatial dimensions)", rank);
   TRN_TRY(expect_rank(f, 1, rank));
   SymShape out = unknown_shape(rank);
   if (f.has_rank(0)) {
@@ -49,7 +50,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   if (f.has_rank(1)) {
     const SymShape& g = f.in(1).shape();
     if (g.back().is_int() && !g.back().is_int(rank - 2))
-      return invalid_argument("the grid of shape {} has {} coordinates per point, needs {}", shape_text(g), g.back().value(), rank - 2);
+      return invalid_argument("the grid of shape {} has {} coordinates per point, needs {}", shape_text(g),
+                              g.back().value(), rank - 2);
     if (f.has_rank(0) && out[0].is_int() && g[0].is_int() && !(out[0] == g[0]))
       return invalid_argument("input has {} images, the grid {}", out[0].value(), g[0].value());
     for (int i = 2; i < rank; ++i) out[i] = g[i - 1];
@@ -98,7 +100,8 @@ class GridKernel final : public Kernel {
   void sample(KernelContext& ctx) const {
     const TensorView &xv = ctx.in(0), &yv = ctx.out(0);
     const int dims = xv.rank - 2;
-    const int64_t channels = xv.dim(1), in_plane = product(xv.shape(), 2, xv.rank), out_plane = product(yv.shape(), 2, yv.rank);
+    const int64_t channels = xv.dim(1), in_plane = product(xv.shape(), 2, xv.rank),
+                  out_plane = product(yv.shape(), 2, yv.rank);
     const G* grid = ctx.in(1).as<G>();
     const int64_t points = xv.dim(0) * out_plane, blocks = (points + kBlock - 1) / kBlock;
     ctx.parallel_for(blocks, 512 / (channels * (1 << dims)) + 1, [&](int64_t begin, int64_t end) {
@@ -115,7 +118,8 @@ class GridKernel final : public Kernel {
             const T* weight = block.weight[i];
             T sum = 0;
             if (block.count[i] == 4)
-              sum = x[offset[0]] * weight[0] + x[offset[1]] * weight[1] + (x[offset[2]] * weight[2] + x[offset[3]] * weight[3]);
+              sum = x[offset[0]] * weight[0] + x[offset[1]] * weight[1] +
+                    (x[offset[2]] * weight[2] + x[offset[3]] * weight[3]);
             else
               for (int a = 0; a < block.count[i]; ++a) sum += x[offset[a]] * weight[a];
             yv.as<T>()[(image * channels + c) * out_plane + at] = sum;

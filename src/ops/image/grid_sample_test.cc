@@ -14,27 +14,40 @@ const Tensor kImage = tensor<float>({1, 1, 2, 2}, {1, 2, 3, 4});
 
 Floats sampled(Floats points, std::vector<ir::Attr> attrs, int opset = 20) {
   const auto n = static_cast<int64_t>(points.size() / 2);
-  return values<float>(output({.op = "GridSample", .opset = opset, .inputs = {kImage, tensor<float>({1, 1, n, 2}, points)}, .attrs = std::move(attrs)}));
+  return values<float>(output({.op = "GridSample",
+                               .opset = opset,
+                               .inputs = {kImage, tensor<float>({1, 1, n, 2}, points)},
+                               .attrs = std::move(attrs)}));
 }
 
 TEST(GridSample, Modes) {
   const ir::Attr corners = {"align_corners", int64_t{1}};
   near(sampled({-1, -1, 1, -1, 0, 0, 1, 1}, {corners}), {1, 2, 2.5, 4});
-  near(sampled({-1, -1, 0, 0}, {}), {.25, 2.5});                       // three of four neighbours are padding
+  near(sampled({-1, -1, 0, 0}, {}), {.25, 2.5});  // three of four neighbours are padding
   near(sampled({-1, -1, 5, 0}, {text("padding_mode", "border")}), {1, 3});
   near(sampled({-2, -1}, {corners, text("padding_mode", "reflection")}), {1.5});
   near(sampled({.9f, -.9f, 3, 3}, {text("mode", "nearest")}), {2, 0});
   near(sampled({.9f, -.9f}, {text("mode", "nearest")}, 16), {2});
   near(sampled({0, 0}, {text("mode", "cubic"), corners, text("padding_mode", "border")}), {2.5});
   near(sampled({NAN, 0}, {}), {0});
-  EXPECT_NE(failure({.op = "GridSample", .opset = 20, .inputs = {kImage, tensor<float>({1, 1, 1, 3}, {0, 0, 0})}}).find("3 coordinates"), std::string::npos);
+  EXPECT_NE(failure({.op = "GridSample", .opset = 20, .inputs = {kImage, tensor<float>({1, 1, 1, 3}, {0, 0, 0})}})
+                .find("3 coordinates"),
+            std::string::npos);
 }
 
 TEST(GridSample, OtherRanksAndTypes) {
-  const auto y = output({.op = "GridSample", .opset = 20, .inputs = {tensor<double>({1, 1, 2, 1, 1}, {1, 3}), tensor<double>({1, 1, 1, 1, 3}, {0, 0, 0})}});
+  const auto y =
+      output({.op = "GridSample",
+              .opset = 20,
+              .inputs = {tensor<double>({1, 1, 2, 1, 1}, {1, 3}), tensor<double>({1, 1, 1, 1, 3}, {0, 0, 0})}});
   EXPECT_EQ(values<double>(y), std::vector<double>{2});
-  EXPECT_EQ(widened(output({.op = "GridSample", .opset = 20, .inputs = {half({1, 1, 2, 2}, {1, 2, 3, 4}), half({1, 1, 1, 2}, {0, 0})}})), Floats{2.5});
-  EXPECT_EQ(inferred({.op = "GridSample", .opset = 20}, {fact({symbol("N"), 3, 8, 8}), fact({symbol("N"), symbol("H"), 5, 2})}), "{N,3,H,5}");
+  EXPECT_EQ(
+      widened(output(
+          {.op = "GridSample", .opset = 20, .inputs = {half({1, 1, 2, 2}, {1, 2, 3, 4}), half({1, 1, 1, 2}, {0, 0})}})),
+      Floats{2.5});
+  EXPECT_EQ(inferred({.op = "GridSample", .opset = 20},
+                     {fact({symbol("N"), 3, 8, 8}), fact({symbol("N"), symbol("H"), 5, 2})}),
+            "{N,3,H,5}");
 }
 
 TEST(AffineGrid, Identity) {
@@ -42,15 +55,23 @@ TEST(AffineGrid, Identity) {
   const auto y = output({.op = "AffineGrid", .opset = 20, .inputs = {theta, tensor<int64_t>({4}, {1, 1, 1, 2})}});
   EXPECT_EQ(values<float>(y), (Floats{-.5, .5, .5, .5}));
   EXPECT_EQ(shape(y), (Ints{1, 1, 2, 2}));
-  EXPECT_EQ(values<float>(output({.op = "AffineGrid", .opset = 20, .inputs = {theta, tensor<int64_t>({4}, {1, 1, 2, 2})}, .attrs = {{"align_corners", int64_t{1}}}})),
+  EXPECT_EQ(values<float>(output({.op = "AffineGrid",
+                                  .opset = 20,
+                                  .inputs = {theta, tensor<int64_t>({4}, {1, 1, 2, 2})},
+                                  .attrs = {{"align_corners", int64_t{1}}}})),
             (Floats{-1, -.5, 1, -.5, -1, 1.5, 1, 1.5}));
-  EXPECT_NE(failure({.op = "AffineGrid", .opset = 20, .inputs = {theta, tensor<int64_t>({5}, {1, 1, 1, 2, 2})}}).find("[N, 3, 4]"), std::string::npos);
+  EXPECT_NE(failure({.op = "AffineGrid", .opset = 20, .inputs = {theta, tensor<int64_t>({5}, {1, 1, 1, 2, 2})}})
+                .find("[N, 3, 4]"),
+            std::string::npos);
 }
 
 TEST(RoiAlign, AverageAndMax) {
   const Tensor x = tensor<float>({1, 1, 4, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
   const Tensor roi = tensor<float>({1, 4}, {1, 1, 3, 3}), at = tensor<int64_t>({1}, {0});
-  OpRun r{.op = "RoiAlign", .opset = 16, .inputs = {x, roi, at}, .attrs = {{"output_height", int64_t{2}}, {"output_width", int64_t{2}}, {"sampling_ratio", int64_t{1}}}};
+  OpRun r{.op = "RoiAlign",
+          .opset = 16,
+          .inputs = {x, roi, at},
+          .attrs = {{"output_height", int64_t{2}}, {"output_width", int64_t{2}}, {"sampling_ratio", int64_t{1}}}};
   near(values<float>(output(r)), {5, 6, 9, 10});  // pixel centres
   r.opset = 10;
   near(values<float>(output(r)), {7.5, 8.5, 11.5, 12.5});
@@ -59,7 +80,9 @@ TEST(RoiAlign, AverageAndMax) {
   near(values<float>(output(r)), {5, 6, 9, 10});
   r.inputs[2] = tensor<int64_t>({1}, {1});
   EXPECT_NE(failure(r).find("batch_indices[0] is 1"), std::string::npos);
-  EXPECT_EQ(inferred({.op = "RoiAlign", .opset = 16}, {fact({1, 3, 8, 8}), fact({symbol("R"), 4}), fact({symbol("R")}, DType::i64)}), "{R,3,1,1}");
+  EXPECT_EQ(inferred({.op = "RoiAlign", .opset = 16},
+                     {fact({1, 3, 8, 8}), fact({symbol("R"), 4}), fact({symbol("R")}, DType::i64)}),
+            "{R,3,1,1}");
 }
 
 }  // namespace

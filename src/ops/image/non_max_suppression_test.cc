@@ -3,12 +3,15 @@
 namespace trunnion::ops::test {
 namespace {
 
-const Tensor kBoxes = tensor<float>({1, 6, 4}, {0, 0, 1, 1, 0, .1f, 1, 1.1f, 0, -.1f, 1, .9f, 0, 10, 1, 11, 0, 10.1f, 1, 11.1f, 0, 100, 1, 101});
+const Tensor kBoxes = tensor<float>(
+    {1, 6, 4}, {0, 0, 1, 1, 0, .1f, 1, 1.1f, 0, -.1f, 1, .9f, 0, 10, 1, 11, 0, 10.1f, 1, 11.1f, 0, 100, 1, 101});
 const Tensor kScores = tensor<float>({1, 1, 6}, {.9f, .75f, .6f, .95f, .5f, .3f});
 
 OpRun suppress(Tensor boxes, Tensor scores, int64_t most, float iou, float least) {
-  return {.op = "NonMaxSuppression", .opset = 11,
-          .inputs = {std::move(boxes), std::move(scores), tensor<int64_t>({1}, {most}), tensor<float>({1}, {iou}), tensor<float>({1}, {least})}};
+  return {.op = "NonMaxSuppression",
+          .opset = 11,
+          .inputs = {std::move(boxes), std::move(scores), tensor<int64_t>({1}, {most}), tensor<float>({1}, {iou}),
+                     tensor<float>({1}, {least})}};
 }
 
 TEST(NonMaxSuppression, Selects) {

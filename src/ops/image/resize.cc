@@ -1,5 +1,6 @@
 // Resize (ai.onnx 10 to 19) and Upsample (1, 7, 9): each axis is resampled on its own, one after the other, with the
-// tables of kernels/resize.h (bilinear planes at once). f32 and small types are blended in f32, the others in f64; nearest moves elements.
+// tables of kernels/resize.h (bilinear planes at once). f32 and small types are blended in f32, the others in f64;
+// nearest moves elements.
 #include "kernels/resize.h"
 
 #include <algorithm>
@@ -34,7 +35,8 @@ struct Params {
 };
 
 template <class E>
-Status choose(const ir::Node& n, const char* name, const char* fallback, std::initializer_list<std::pair<std::string_view, E>> values, E& out) {
+Status choose(const ir::Node& n, const char* name, const char* fallback,
+              std::initializer_list<std::pair<std::string_view, E>> values, E& out) {
   const std::string v = n.attr(name, fallback);
   for (const auto& [text, value] : values)
     if (v == text) {
@@ -47,11 +49,16 @@ Status choose(const ir::Node& n, const char* name, const char* fallback, std::in
 Result<Params> read(const ir::Node& n) {
   Params p;
   TRN_TRY(choose<ResizeMode>(n, "mode", "nearest",
-                             {{"nearest", ResizeMode::nearest}, {"linear", ResizeMode::linear}, {"bilinear", ResizeMode::linear}, {"cubic", ResizeMode::cubic}}, p.mode));
+                             {{"nearest", ResizeMode::nearest},
+                              {"linear", ResizeMode::linear},
+                              {"bilinear", ResizeMode::linear},
+                              {"cubic", ResizeMode::cubic}},
+                             p.mode));
   if (n.op_type() == "Upsample") {
     if (n.since() >= 9) return p;
     p.scales_input = -1;
-    p.scales = n.since() < 7 ? std::vector<float>{1, 1, n.attr("height_scale", 1.0f), n.attr("width_scale", 1.0f)} : n.floats("scales");
+    p.scales = n.since() < 7 ? std::vector<float>{1, 1, n.attr("height_scale", 1.0f), n.attr("width_scale", 1.0f)}
+                             : n.floats("scales");
     return p;
   }
   if (n.since() < 11) {
@@ -77,7 +84,9 @@ Result<Params> read(const ir::Node& n) {
                                  {"ceil", ResizeNearest::ceil}},
                                 p.nearest));
   TRN_TRY(choose<Params::Aspect>(n, "keep_aspect_ratio_policy", "stretch",
-                                 {{"stretch", Params::Aspect::stretch}, {"not_larger", Params::Aspect::not_larger}, {"not_smaller", Params::Aspect::not_smaller}},
+                                 {{"stretch", Params::Aspect::stretch},
+                                  {"not_larger", Params::Aspect::not_larger},
+                                  {"not_smaller", Params::Aspect::not_smaller}},
                                  p.aspect));
   p.antialias = n.attr("antialias", 0) != 0;
   p.exclude_outside = n.attr("exclude_outside", 0) != 0;
@@ -110,13 +119,15 @@ struct Numbers {
   std::vector<int64_t> sizes;
   std::vector<double> roi;
 };
-Status read_numbers(const Params& p, const TensorView* scales, const TensorView* sizes, const TensorView* roi, Numbers& out) {
+Status read_numbers(const Params& p, const TensorView* scales, const TensorView* sizes, const TensorView* roi,
+                    Numbers& out) {
   out.scales = p.scales;
   if (scales) out.scales.assign(scales->as<float>(), scales->as<float>() + scales->count);
   if (sizes) out.sizes.assign(sizes->as<int64_t>(), sizes->as<int64_t>() + sizes->count);
   if (!roi || p.coords != ResizeCoords::tf_crop_and_resize) return {};
   return dispatch<kFloats.bits()>(roi->dtype, [&]<class T>() {
-    for (int64_t i = 0; i < roi->count; ++i) out.roi.push_back(static_cast<double>(static_cast<Compute<T>>(roi->as<T>()[i])));
+    for (int64_t i = 0; i < roi->count; ++i)
+      out.roi.push_back(static_cast<double>(static_cast<Compute<T>>(roi->as<T>()[i])));
   });
 }
 
@@ -127,14 +138,19 @@ struct AxisSize {
 };
 
 // Sizes for all of `axes`, when everything about them is known.
-Result<std::vector<AxisSize>> axis_sizes(const Params& p, const Numbers& n, std::span<const int> axes, std::span<const int64_t> x) {
+Result<std::vector<AxisSize>> axis_sizes(const Params& p, const Numbers& n, std::span<const int> axes,
+                                         std::span<const int64_t> x) {
   const size_t count = axes.size();
   const bool by_size = !n.sizes.empty();
-  if (by_size == !n.scales.empty()) return invalid_argument("{} given: exactly one of scales and sizes is needed", by_size ? "scales and sizes are" : "neither is");
+  if (by_size == !n.scales.empty())
+    return invalid_argument("{} given: exactly one of scales and sizes is needed",
+                            by_size ? "scales and sizes are" : "neither is");
   if ((by_size ? n.sizes.size() : n.scales.size()) != count)
-    return invalid_argument("{} has {} elements, but {} axes are resized", by_size ? "sizes" : "scales", by_size ? n.sizes.size() : n.scales.size(), count);
+    return invalid_argument("{} has {} elements, but {} axes are resized", by_size ? "sizes" : "scales",
+                            by_size ? n.sizes.size() : n.scales.size(), count);
   const bool crop = p.coords == ResizeCoords::tf_crop_and_resize;
-  if (crop && n.roi.size() != 2 * count) return invalid_argument("roi has {} elements, needs {}", n.roi.size(), 2 * count);
+  if (crop && n.roi.size() != 2 * count)
+    return invalid_argument("roi has {} elements, needs {}", n.roi.size(), 2 * count);
   std::vector<AxisSize> out(count);
   double chosen = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -148,14 +164,19 @@ Result<std::vector<AxisSize>> axis_sizes(const Params& p, const Numbers& n, std:
       if (n.sizes[i] < 0) return invalid_argument("sizes[{}] is {}, expected at least 0", i, n.sizes[i]);
       a.out = n.sizes[i];
       a.scale = in ? static_cast<double>(a.out) / static_cast<double>(in) : 1;
-      chosen = i == 0 ? a.scale : p.aspect == Params::Aspect::not_larger ? std::min(chosen, a.scale) : std::max(chosen, a.scale);
+      chosen = i == 0                                   ? a.scale
+               : p.aspect == Params::Aspect::not_larger ? std::min(chosen, a.scale)
+                                                        : std::max(chosen, a.scale);
       continue;
     }
     const float scale = n.scales[i];
-    if (!(scale > 0) || !std::isfinite(scale)) return invalid_argument("scales[{}] is {}, expected a positive number", i, scale);
+    if (!(scale > 0) || !std::isfinite(scale))
+      return invalid_argument("scales[{}] is {}, expected a positive number", i, scale);
     a.scale = static_cast<double>(scale);
-    const double size = crop ? std::floor(static_cast<double>(in) * (a.roi_end - a.roi_begin) * a.scale) : static_cast<double>(std::floor(static_cast<float>(in) * scale));
-    if (!(size < 0x1p31)) return invalid_argument("scales[{}] = {} makes axis {} of size {} too large", i, scale, axes[i], in);
+    const double size = crop ? std::floor(static_cast<double>(in) * (a.roi_end - a.roi_begin) * a.scale)
+                             : static_cast<double>(std::floor(static_cast<float>(in) * scale));
+    if (!(size < 0x1p31))
+      return invalid_argument("scales[{}] = {} makes axis {} of size {} too large", i, scale, axes[i], in);
     a.out = static_cast<int64_t>(std::max(size, 0.0));
   }
   if (by_size && p.aspect != Params::Aspect::stretch)
@@ -172,7 +193,8 @@ Result<std::vector<AxisSize>> axis_sizes(const Params& p, const Numbers& n, std:
 Dim scaled(const Dim& n, float scale) {
   if (scale == 1) return n;
   if (scale > 1 && scale < 0x1p20f && scale == std::floor(scale)) return n * Dim(static_cast<int64_t>(scale));
-  if (scale > 0 && 1 / scale == std::floor(1 / scale) && 1 / scale < 0x1p20f) return floor_div(n, Dim(static_cast<int64_t>(1 / scale)));
+  if (scale > 0 && 1 / scale == std::floor(1 / scale) && 1 / scale < 0x1p20f)
+    return floor_div(n, Dim(static_cast<int64_t>(1 / scale)));
   return {};
 }
 
@@ -187,7 +209,9 @@ Status infer(const ir::Node& node, ir::Facts& f) {
     v = f.constant(i)->view();
     return &v;
   };
-  const auto is_empty = [&](int i) { return i < 0 || !f.has(i) || (f.has_rank(i) && f.in(i).rank() == 1 && f.in(i).dim(0).is_int(0)); };
+  const auto is_empty = [&](int i) {
+    return i < 0 || !f.has(i) || (f.has_rank(i) && f.in(i).rank() == 1 && f.in(i).dim(0).is_int(0));
+  };
   Numbers n;
   TensorView scales, sizes, roi;
   TRN_TRY(read_numbers(p, view(p.scales_input, scales), view(p.sizes_input, sizes), view(p.roi_input, roi), n));
@@ -207,17 +231,20 @@ Status infer(const ir::Node& node, ir::Facts& f) {
   }
   if (!is_empty(p.sizes_input)) {
     const auto content = f.dims(p.sizes_input);
-    if (content && content->size() != axes.size()) return invalid_argument("sizes has {} elements, but {} axes are resized", content->size(), axes.size());
+    if (content && content->size() != axes.size())
+      return invalid_argument("sizes has {} elements, but {} axes are resized", content->size(), axes.size());
     if (content && p.aspect == Params::Aspect::stretch)
       for (size_t i = 0; i < axes.size(); ++i) {
-        if ((*content)[i].is_int() && (*content)[i].value() < 0) return invalid_argument("sizes[{}] is {}, expected at least 0", i, (*content)[i].value());
+        if ((*content)[i].is_int() && (*content)[i].value() < 0)
+          return invalid_argument("sizes[{}] is {}, expected at least 0", i, (*content)[i].value());
         out[axes[i]] = (*content)[i];
       }
   } else if (n.scales.size() == axes.size() && p.coords != ResizeCoords::tf_crop_and_resize) {
     for (size_t i = 0; i < axes.size(); ++i) {
       if (!(n.scales[i] > 0)) return invalid_argument("scales[{}] is {}, expected a positive number", i, n.scales[i]);
       const Dim& d = x[axes[i]];
-      out[axes[i]] = d.is_int() ? Dim(static_cast<int64_t>(std::floor(static_cast<float>(d.value()) * n.scales[i]))) : scaled(d, n.scales[i]);
+      out[axes[i]] = d.is_int() ? Dim(static_cast<int64_t>(std::floor(static_cast<float>(d.value()) * n.scales[i])))
+                                : scaled(d, n.scales[i]);
     }
   } else if (!n.scales.empty() && n.scales.size() != axes.size()) {
     return invalid_argument("scales has {} elements, but {} axes are resized", n.scales.size(), axes.size());
@@ -240,12 +267,22 @@ struct Plan final : KernelState {
 DType work_type(DType t, bool blend) {
   if (!blend) return t;
   switch (t) {
-    case DType::f32: case DType::f16: case DType::bf16: case DType::i8: case DType::u8: case DType::i16: case DType::u16: case DType::boolean: return DType::f32;
-    default: return DType::f64;
+    case DType::f32:
+    case DType::f16:
+    case DType::bf16:
+    case DType::i8:
+    case DType::u8:
+    case DType::i16:
+    case DType::u16:
+    case DType::boolean:
+      return DType::f32;
+    default:
+      return DType::f64;
   }
 }
 
-// The order of passes: those that shrink first; where the rest grows, the innermost first, where it shrinks the outermost.
+// The order of passes: those that shrink first; where the rest grows, the innermost first, where it shrinks the
+// outermost.
 std::vector<int> pass_order(std::span<const int> axes, std::span<const int64_t> x, std::span<const int64_t> y) {
   std::vector<int> order(axes.begin(), axes.end());
   const auto ratio = [&](int a) { return static_cast<double>(y[a]) / static_cast<double>(std::max<int64_t>(x[a], 1)); };
@@ -275,7 +312,8 @@ void blend_f64(const double* x, double* y, const kernels::ResizeTable& t, int64_
         if (t.weight.empty()) {
           sum = x[t.index[j] * inner + i];
         } else {
-          for (int k = 0; k < t.taps; ++k) sum += x[t.index[k * t.out + j] * inner + i] * static_cast<double>(t.weight[k * t.out + j]);
+          for (int k = 0; k < t.taps; ++k)
+            sum += x[t.index[k * t.out + j] * inner + i] * static_cast<double>(t.weight[k * t.out + j]);
         }
         y[j * inner + i] = !t.outside.empty() && t.outside[j] ? static_cast<double>(t.extrapolation) : sum;
       }
@@ -295,11 +333,13 @@ class ResizeKernel final : public Kernel {
     if (x.dtype == DType::string) return std::unique_ptr<KernelState>();
     const size_t size = size_of(work_type(x.dtype, blend));
     if (!size) return not_implemented("element type {} is not supported here", dtype_name(x.dtype));
-    const int64_t most = std::max(largest_between(pass_order(axes, x.shape(), y.shape()), x.shape(), y.shape()), x.count);
+    const int64_t most =
+        std::max(largest_between(pass_order(axes, x.shape(), y.shape()), x.shape(), y.shape()), x.count);
     if (most < 0 || most > std::numeric_limits<int64_t>::max() / 64) return invalid_argument("the output is too large");
     ctx.request_scratch(2 * (static_cast<size_t>(most) * size + 64));
     const auto ready = [&](int i) { return i < 0 || !ctx.has_in(i) || ctx.in(i).data || ctx.in(i).count == 0; };
-    if (!ready(p_.scales_input) || !ready(p_.sizes_input) || !ready(p_.roi_input)) return std::unique_ptr<KernelState>();
+    if (!ready(p_.scales_input) || !ready(p_.sizes_input) || !ready(p_.roi_input))
+      return std::unique_ptr<KernelState>();
     auto plan = std::make_unique<Plan>();
     TRN_TRY(make_plan(ctx, x, y, *plan));
     return std::unique_ptr<KernelState>(std::move(plan));
@@ -369,7 +409,8 @@ class ResizeKernel final : public Kernel {
     Shape now(x.shape());
     for (int axis : pass_order(axes, x.shape(), y.shape())) {
       const AxisSize& s = sizes[static_cast<size_t>(std::find(axes.begin(), axes.end(), axis) - axes.begin())];
-      if (s.out != y.dim(axis)) return invalid_argument("axis {} of the output has size {}, scales or sizes give {}", axis, y.dim(axis), s.out);
+      if (s.out != y.dim(axis))
+        return invalid_argument("axis {} of the output has size {}, scales or sizes give {}", axis, y.dim(axis), s.out);
       kernels::ResizeAxis a;
       a.mode = p_.mode;
       a.coords = p_.coords;
@@ -384,7 +425,8 @@ class ResizeKernel final : public Kernel {
       a.exclude_outside = p_.exclude_outside;
       a.antialias = p_.antialias;
       Pass pass;
-      if (!kernels::resize_table(a, pass.table)) return invalid_argument("axis {} of size {} cannot be resized to {}", axis, a.in, a.out);
+      if (!kernels::resize_table(a, pass.table))
+        return invalid_argument("axis {} of size {} cannot be resized to {}", axis, a.in, a.out);
       if (pass.table.identity) continue;
       pass.axis = axis;
       pass.outer = product(now, 0, axis);
@@ -395,24 +437,28 @@ class ResizeKernel final : public Kernel {
     return {};
   }
 
-  static void run_pass(KernelContext& ctx, const Pass& pass, const std::byte* from, std::byte* to, DType work, bool blend) {
+  static void run_pass(KernelContext& ctx, const Pass& pass, const std::byte* from, std::byte* to, DType work,
+                       bool blend) {
     const auto& t = pass.table;
     const auto size = static_cast<int64_t>(size_of(work));
     const double cost = static_cast<double>(t.out) * static_cast<double>(pass.inner) * t.taps;
-    ctx.parallel_for(pass.outer, static_cast<int64_t>(32768 / std::max(cost, 1.0)) + 1, [&](int64_t begin, int64_t end) {
-      const std::byte* x = from + begin * t.in * pass.inner * size;
-      std::byte* y = to + begin * t.out * pass.inner * size;
-      if (!blend)
-        kernels::resize_nearest(x, y, t, end - begin, pass.inner, static_cast<size_t>(size));
-      else if (work == DType::f32)
-        kernels::resize().axis(reinterpret_cast<const float*>(x), reinterpret_cast<float*>(y), t, end - begin, pass.inner);
-      else
-        blend_f64(reinterpret_cast<const double*>(x), reinterpret_cast<double*>(y), t, end - begin, pass.inner);
-    });
+    ctx.parallel_for(
+        pass.outer, static_cast<int64_t>(32768 / std::max(cost, 1.0)) + 1, [&](int64_t begin, int64_t end) {
+          const std::byte* x = from + begin * t.in * pass.inner * size;
+          std::byte* y = to + begin * t.out * pass.inner * size;
+          if (!blend)
+            kernels::resize_nearest(x, y, t, end - begin, pass.inner, static_cast<size_t>(size));
+          else if (work == DType::f32)
+            kernels::resize().axis(reinterpret_cast<const float*>(x), reinterpret_cast<float*>(y), t, end - begin,
+                                   pass.inner);
+          else
+            blend_f64(reinterpret_cast<const double*>(x), reinterpret_cast<double*>(y), t, end - begin, pass.inner);
+        });
   }
 
   // The passes of a bilinear blend of planes: over rows and over neighbouring columns, two taps each.
-  static std::pair<const kernels::ResizeTable*, const kernels::ResizeTable*> plane_passes(const Plan& plan, DType work) {
+  static std::pair<const kernels::ResizeTable*, const kernels::ResizeTable*> plane_passes(const Plan& plan,
+                                                                                          DType work) {
     if (work != DType::f32 || plan.passes.size() != 2) return {};
     const Pass *rows = &plan.passes[0], *cols = &plan.passes[1];
     if (rows->axis > cols->axis) std::swap(rows, cols);
@@ -422,7 +468,8 @@ class ResizeKernel final : public Kernel {
     return {&rows->table, &cols->table};
   }
 
-  static void run_plane(KernelContext& ctx, const kernels::ResizeTable& rows, const kernels::ResizeTable& cols, const float* x, float* y) {
+  static void run_plane(KernelContext& ctx, const kernels::ResizeTable& rows, const kernels::ResizeTable& cols,
+                        const float* x, float* y) {
     const int64_t planes = ctx.out(0).count / (rows.out * cols.out);
     ctx.parallel_for(planes * rows.out, 16384 / cols.out + 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -430,7 +477,8 @@ class ResizeKernel final : public Kernel {
         const float* plane = x + i / rows.out * rows.in * cols.in;
         const float *a = plane + rows.index[j] * cols.in, *b = plane + rows.index[rows.out + j] * cols.in;
         kernels::bilinear().row(a, b, rows.weight[j], rows.weight[rows.out + j],
-                                {cols.index.data(), cols.index.data() + cols.out, cols.weight.data(), cols.weight.data() + cols.out, cols.out},
+                                {cols.index.data(), cols.index.data() + cols.out, cols.weight.data(),
+                                 cols.weight.data() + cols.out, cols.out},
                                 y + i * cols.out);
       }
     });
@@ -438,7 +486,9 @@ class ResizeKernel final : public Kernel {
 
   static void convert(KernelContext& ctx, const void* x, DType from, void* y, DType to, int64_t count) {
     const auto fn = kernels::convert(elem(from), elem(to));
-    ctx.parallel_for(count, 65536, [&](int64_t begin, int64_t end) { fn(element(x, begin, from), element(y, begin, to), static_cast<size_t>(end - begin), {}); });
+    ctx.parallel_for(count, 65536, [&](int64_t begin, int64_t end) {
+      fn(element(x, begin, from), element(y, begin, to), static_cast<size_t>(end - begin), {});
+    });
   }
 
   // Fractions are cut off, what does not fit gives the nearest number that does.
@@ -446,12 +496,16 @@ class ResizeKernel final : public Kernel {
     (void)dispatch<(kIntegers | DType::boolean).bits()>(y.dtype, [&]<class T>() {
       ctx.parallel_for(y.count, 16384, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
-          const double v = work == DType::f32 ? static_cast<double>(static_cast<const float*>(x)[i]) : static_cast<const double*>(x)[i];
+          const double v = work == DType::f32 ? static_cast<double>(static_cast<const float*>(x)[i])
+                                              : static_cast<const double*>(x)[i];
           if constexpr (std::is_same_v<T, bool>) {
             y.as<T>()[i] = v >= 1;
           } else {
-            constexpr double kLow = static_cast<double>(std::numeric_limits<T>::lowest()), kHigh = static_cast<double>(std::numeric_limits<T>::max());
-            y.as<T>()[i] = !(v > kLow) ? std::numeric_limits<T>::lowest() : v >= kHigh ? std::numeric_limits<T>::max() : static_cast<T>(v);
+            constexpr double kLow = static_cast<double>(std::numeric_limits<T>::lowest()),
+                             kHigh = static_cast<double>(std::numeric_limits<T>::max());
+            y.as<T>()[i] = !(v > kLow)  ? std::numeric_limits<T>::lowest()
+                           : v >= kHigh ? std::numeric_limits<T>::max()
+                                        : static_cast<T>(v);
           }
         }
       });

@@ -20,10 +20,16 @@ Result<Params> read(const ir::Node& n) {
   const std::string mode = n.attr("mode", "avg"), coords = n.attr("coordinate_transformation_mode", "half_pixel");
   if (mode != "avg" && mode != "max") return invalid_argument("attribute mode is '{}', expected avg or max", mode);
   if (coords != "half_pixel" && coords != "output_half_pixel")
-    return invalid_argument("attribute coordinate_transformation_mode is '{}', expected half_pixel or output_half_pixel", coords);
-  Params p{mode == "max", n.since() >= 16 && coords == "half_pixel", n.attr("output_height", 1), n.attr("output_width", 1), n.attr("sampling_ratio", 0),
+    return invalid_argument(
+        "attribute coordinate_transformation_mode is '{}', expected half_pixel or output_half_pixel", coords);
+  Params p{mode == "max",
+           n.since() >= 16 && coords == "half_pixel",
+           n.attr("output_height", 1),
+           n.attr("output_width", 1),
+           n.attr("sampling_ratio", 0),
            n.attr("spatial_scale", 1.0f)};
-  if (p.height < 1 || p.width < 1) return invalid_argument("output_height {} and output_width {} must be positive", p.height, p.width);
+  if (p.height < 1 || p.width < 1)
+    return invalid_argument("output_height {} and output_width {} must be positive", p.height, p.width);
   if (p.sampling < 0) return invalid_argument("attribute sampling_ratio is {}, expected at least 0", p.sampling);
   return p;
 }
@@ -33,11 +39,13 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   TRN_TRY(expect_rank(f, 0, 4));
   TRN_TRY(expect_rank(f, 1, 2));
   TRN_TRY(expect_rank(f, 2, 1));
-  if (f.has_rank(1) && f.in(1).dim(1).is_int() && !f.in(1).dim(1).is_int(4)) return invalid_argument("rois have shape {}, need 4 columns", shape_text(f.in(1).shape()));
+  if (f.has_rank(1) && f.in(1).dim(1).is_int() && !f.in(1).dim(1).is_int(4))
+    return invalid_argument("rois have shape {}, need 4 columns", shape_text(f.in(1).shape()));
   Dim count = f.has_rank(1) ? f.in(1).dim(0) : Dim();
   if (f.has_rank(2)) {
     const Dim& other = f.in(2).dim(0);
-    if (count.is_int() && other.is_int() && !(count == other)) return invalid_argument("there are {} rois, but {} batch indices", count.value(), other.value());
+    if (count.is_int() && other.is_int() && !(count == other))
+      return invalid_argument("there are {} rois, but {} batch indices", count.value(), other.value());
     if (!count.is_int()) count = other.is_unknown() ? count : other;
   }
   f.set(0, f.dtype(0), SymShape{count, f.has_rank(0) ? f.in(0).dim(1) : Dim(), Dim(p.height), Dim(p.width)});
@@ -84,7 +92,8 @@ class RoiKernel final : public Kernel {
     const TensorView &x = ctx.in(0), &y = ctx.out(0);
     const int64_t* batch = ctx.in(2).as<int64_t>();
     for (int64_t i = 0; i < ctx.in(2).count; ++i)
-      if (batch[i] < 0 || batch[i] >= x.dim(0)) return invalid_argument("batch_indices[{}] is {}, but there are {} images", i, batch[i], x.dim(0));
+      if (batch[i] < 0 || batch[i] >= x.dim(0))
+        return invalid_argument("batch_indices[{}] is {}, but there are {} images", i, batch[i], x.dim(0));
     if (y.count == 0) return {};
     if (x.count == 0) return invalid_argument("input of shape {} has no pixel", shape_text(x.shape()));
     return dispatch<(DType::f32 | DType::f64).bits()>(x.dtype, [&]<class T>() {
@@ -120,8 +129,10 @@ class RoiKernel final : public Kernel {
       bool first = true;
       for (int64_t iy = 0; iy < grid_h; ++iy)
         for (int64_t ix = 0; ix < grid_w; ++ix, first = false) {
-          const T at_y = top + static_cast<T>(ph) * bin_h + (static_cast<T>(iy) + T(0.5)) * bin_h / static_cast<T>(grid_h);
-          const T at_x = left + static_cast<T>(pw) * bin_w + (static_cast<T>(ix) + T(0.5)) * bin_w / static_cast<T>(grid_w);
+          const T at_y =
+              top + static_cast<T>(ph) * bin_h + (static_cast<T>(iy) + T(0.5)) * bin_h / static_cast<T>(grid_h);
+          const T at_x =
+              left + static_cast<T>(pw) * bin_w + (static_cast<T>(ix) + T(0.5)) * bin_w / static_cast<T>(grid_w);
           const Sample<T> s = sample(at_y, at_x, height, width);
           const T* x = image;
           for (int64_t c = 0; c < channels; ++c, x += plane) {

@@ -15,7 +15,8 @@ Status infer(const ir::Node&, ir::Facts& f) {
   SymShape x = f.in(0).shape();
   const size_t n = x.size();
   if (n < 2) return invalid_argument("input 0 has shape {}, needs at least 2 dimensions", shape_text(x));
-  if (x[n - 1].is_int() && x[n - 2].is_int() && !(x[n - 1] == x[n - 2])) return invalid_argument("matrices of shape {} are not square", shape_text(x));
+  if (x[n - 1].is_int() && x[n - 2].is_int() && !(x[n - 1] == x[n - 2]))
+    return invalid_argument("matrices of shape {} are not square", shape_text(x));
   x.resize(n - 2);
   f.set(0, f.dtype(0), std::move(x));
   return {};
@@ -64,7 +65,9 @@ class DetKernel final : public Kernel {
   }
 
  private:
-  static size_t stride(const TensorView& x) { return (static_cast<size_t>(x.dim(x.rank - 1) * x.dim(x.rank - 1)) * sizeof(double) + 63) / 64 * 64; }
+  static size_t stride(const TensorView& x) {
+    return (static_cast<size_t>(x.dim(x.rank - 1) * x.dim(x.rank - 1)) * sizeof(double) + 63) / 64 * 64;
+  }
 };
 
 constexpr OpDef kDefs[] = {{"Det", infer, cpu<DetKernel>(kFloats), {.reviewed = 22}}};

@@ -1,4 +1,5 @@
-// DFT (ai.onnx 17, 20): Fourier transforms along one axis of real or complex signals, whose parts are the last dimension.
+// DFT (ai.onnx 17, 20): Fourier transforms along one axis of real or complex signals, whose parts are the last
+// dimension.
 #include <algorithm>
 
 #include "ops/dispatch.h"
@@ -33,8 +34,10 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   if (!f.has_rank(0)) return {};
   SymShape x = f.in(0).shape();
   const Dim& parts = x.back();
-  if (parts.is_int() && !parts.is_int(1) && !parts.is_int(2)) return invalid_argument("the last dimension of shape {} must be 1 or 2", shape_text(x));
-  if (p.onesided && !p.inverse && parts.is_int(2)) return invalid_argument("a one-sided transform needs a real input, not shape {}", shape_text(x));
+  if (parts.is_int() && !parts.is_int(1) && !parts.is_int(2))
+    return invalid_argument("the last dimension of shape {} must be 1 or 2", shape_text(x));
+  if (p.onesided && !p.inverse && parts.is_int(2))
+    return invalid_argument("a one-sided transform needs a real input, not shape {}", shape_text(x));
   int64_t axis = p.axis;
   bool axis_known = true;
   if (p.axis_input && f.has(2)) {
@@ -54,10 +57,12 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   Dim length = p.inverse && p.onesided ? (x[a] - Dim(1)) * Dim(2) : x[a];
   if (f.has(1)) {
     const auto content = f.dims(1);
-    if (content && content->size() != 1) return invalid_argument("dft_length has {} elements, needs one", content->size());
+    if (content && content->size() != 1)
+      return invalid_argument("dft_length has {} elements, needs one", content->size());
     length = content ? (*content)[0] : Dim();
   }
-  if (length.is_int() && (length.value() < 1 || length.value() > kMaxLength)) return invalid_argument("the length of the transform is {}, expected at least 1", length.value());
+  if (length.is_int() && (length.value() < 1 || length.value() > kMaxLength))
+    return invalid_argument("the length of the transform is {}, expected at least 1", length.value());
   out[a] = p.onesided && !p.inverse ? floor_div(length, Dim(2)) + Dim(1) : length;
   f.set(0, f.dtype(0), std::move(out));
   return {};
@@ -65,7 +70,9 @@ Status infer(const ir::Node& n, ir::Facts& f) {
 
 class DftKernel final : public Kernel {
  public:
-  static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) { return std::unique_ptr<Kernel>(new DftKernel(read(node))); }
+  static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) {
+    return std::unique_ptr<Kernel>(new DftKernel(read(node)));
+  }
 
   Status run(KernelContext& ctx) const override {
     const TensorView &x = ctx.in(0), &y = ctx.out(0);
@@ -82,9 +89,11 @@ class DftKernel final : public Kernel {
       if (ctx.in(1).count != 1) return invalid_argument("dft_length has {} elements, needs one", ctx.in(1).count);
       length = read_ints(ctx.in(1))[0];
     }
-    if (length < 1 || length > kMaxLength || y.dim(a) != (half ? length / 2 + 1 : length)) return invalid_argument("the length of the transform is {}", length);
+    if (length < 1 || length > kMaxLength || y.dim(a) != (half ? length / 2 + 1 : length))
+      return invalid_argument("the length of the transform is {}", length);
     const Fourier fourier(length, p_.inverse);
-    const int64_t inner = product(x.shape(), a + 1, x.rank - 1), outer = product(x.shape(), 0, a), given = x.dim(a), parts = x.dim(x.rank - 1);
+    const int64_t inner = product(x.shape(), a + 1, x.rank - 1), outer = product(x.shape(), 0, a), given = x.dim(a),
+                  parts = x.dim(x.rank - 1);
     return dispatch<kFloats.bits()>(x.dtype, [&]<class T>() {
       const auto get = [&](int64_t i) { return static_cast<double>(static_cast<Compute<T>>(x.as<T>()[i])); };
       const auto put = [&](int64_t i, double v) { y.as<T>()[i] = static_cast<T>(static_cast<Compute<T>>(v)); };
@@ -96,7 +105,8 @@ class DftKernel final : public Kernel {
             const int64_t at = ((o * given + k) * inner + c) * parts;
             return Fourier::Complex(get(at), parts == 2 ? get(at + 1) : 0);
           };
-          for (int64_t k = 0; k < length; ++k) line[k] = k < given && !(real_out && k > length / 2) ? element(k) : Fourier::Complex();
+          for (int64_t k = 0; k < length; ++k)
+            line[k] = k < given && !(real_out && k > length / 2) ? element(k) : Fourier::Complex();
           if (real_out) {  // the other half is the mirror image; the ends are real
             line[0] = line[0].real();
             if (length % 2 == 0) line[length / 2] = line[length / 2].real();

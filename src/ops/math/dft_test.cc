@@ -12,7 +12,9 @@ std::vector<Complex> transform(const std::vector<Complex>& x, bool inverse) {
   const size_t n = x.size();
   std::vector<Complex> y(n);
   for (size_t k = 0; k < n; ++k) {
-    for (size_t i = 0; i < n; ++i) y[k] += x[i] * std::polar(1.0, (inverse ? 2 : -2) * M_PI * static_cast<double>(i * k % n) / static_cast<double>(n));
+    for (size_t i = 0; i < n; ++i)
+      y[k] +=
+          x[i] * std::polar(1.0, (inverse ? 2 : -2) * M_PI * static_cast<double>(i * k % n) / static_cast<double>(n));
     if (inverse) y[k] /= static_cast<double>(n);
   }
   return y;
@@ -28,7 +30,10 @@ TEST(Dft, AnyLength) {
       v.push_back(x.back().imag());
     }
     for (bool inverse : {false, true}) {
-      const auto y = values<double>(output({.op = "DFT", .opset = 17, .inputs = {tensor<double>({1, n, 2}, v)}, .attrs = {{"inverse", int64_t{inverse}}}}));
+      const auto y = values<double>(output({.op = "DFT",
+                                            .opset = 17,
+                                            .inputs = {tensor<double>({1, n, 2}, v)},
+                                            .attrs = {{"inverse", int64_t{inverse}}}}));
       const auto want = transform(x, inverse);
       for (int64_t k = 0; k < n; ++k) {
         EXPECT_NEAR(y[2 * k], want[k].real(), 1e-10) << n;
@@ -43,29 +48,45 @@ TEST(Dft, OneSidedAndBack) {
   const auto half = output({.op = "DFT", .opset = 20, .inputs = {x}, .attrs = {{"onesided", int64_t{1}}}});
   EXPECT_EQ(shape(half), (Ints{1, 4, 2}));
   EXPECT_NEAR(values<float>(half)[0], 9, 1e-5);
-  const auto back = output({.op = "DFT", .opset = 20, .inputs = {half}, .attrs = {{"onesided", int64_t{1}}, {"inverse", int64_t{1}}}});
+  const auto back = output(
+      {.op = "DFT", .opset = 20, .inputs = {half}, .attrs = {{"onesided", int64_t{1}}, {"inverse", int64_t{1}}}});
   EXPECT_EQ(shape(back), (Ints{1, 6, 1}));
   for (int i = 0; i < 6; ++i) EXPECT_NEAR(values<float>(back)[i], x.data<float>()[i], 1e-5);
   // Another axis, and a length that cuts or pads.
-  const auto y = output({.op = "DFT", .opset = 20, .inputs = {tensor<float>({2, 2, 1}, {1, 2, 3, 4}), tensor<int64_t>({}, {4}), tensor<int64_t>({}, {0})}});
+  const auto y =
+      output({.op = "DFT",
+              .opset = 20,
+              .inputs = {tensor<float>({2, 2, 1}, {1, 2, 3, 4}), tensor<int64_t>({}, {4}), tensor<int64_t>({}, {0})}});
   EXPECT_EQ(shape(y), (Ints{4, 2, 2}));
   EXPECT_NEAR(values<float>(y)[0], 4, 1e-5);
   EXPECT_NEAR(values<float>(y)[2], 6, 1e-5);
-  EXPECT_NE(failure({.op = "DFT", .opset = 20, .inputs = {x, Tensor(), tensor<int64_t>({}, {2})}}).find("real and imaginary"), std::string::npos);
+  EXPECT_NE(
+      failure({.op = "DFT", .opset = 20, .inputs = {x, Tensor(), tensor<int64_t>({}, {2})}}).find("real and imaginary"),
+      std::string::npos);
 }
 
 TEST(Stft, Frames) {
   const Tensor x = tensor<float>({1, 6, 1}, {1, 2, 3, 4, 5, 6});
-  const auto y = output({.op = "STFT", .opset = 17, .inputs = {x, tensor<int64_t>({}, {2}), tensor<float>({2}, {1, 2})}});
+  const auto y =
+      output({.op = "STFT", .opset = 17, .inputs = {x, tensor<int64_t>({}, {2}), tensor<float>({2}, {1, 2})}});
   EXPECT_EQ(shape(y), (Ints{1, 3, 2, 2}));
   EXPECT_EQ(values<float>(y), (Floats{5, 0, -3, 0, 11, 0, -5, 0, 17, 0, -7, 0}));
-  EXPECT_EQ(shape(output({.op = "STFT", .opset = 17, .inputs = {x, tensor<int64_t>({}, {1}), Tensor(), tensor<int64_t>({}, {4})}, .attrs = {{"onesided", int64_t{0}}}})),
+  EXPECT_EQ(shape(output({.op = "STFT",
+                          .opset = 17,
+                          .inputs = {x, tensor<int64_t>({}, {1}), Tensor(), tensor<int64_t>({}, {4})},
+                          .attrs = {{"onesided", int64_t{0}}}})),
             (Ints{1, 3, 4, 2}));
-  EXPECT_NE(failure({.op = "STFT", .opset = 17, .inputs = {x, tensor<int64_t>({}, {1}), Tensor(), tensor<int64_t>({}, {7})}}).find("longer than the signal"), std::string::npos);
+  EXPECT_NE(
+      failure({.op = "STFT", .opset = 17, .inputs = {x, tensor<int64_t>({}, {1}), Tensor(), tensor<int64_t>({}, {7})}})
+          .find("longer than the signal"),
+      std::string::npos);
 }
 
 TEST(Windows, Values) {
-  const auto window = [](const char* op, bool periodic) { return values<float>(output({.op = op, .opset = 17, .inputs = {tensor<int32_t>({}, {4})}, .attrs = {{"periodic", int64_t{periodic}}}})); };
+  const auto window = [](const char* op, bool periodic) {
+    return values<float>(output(
+        {.op = op, .opset = 17, .inputs = {tensor<int32_t>({}, {4})}, .attrs = {{"periodic", int64_t{periodic}}}}));
+  };
   EXPECT_NEAR(window("HannWindow", true)[1], .5, 1e-6);
   EXPECT_NEAR(window("HannWindow", true)[2], 1, 1e-6);
   EXPECT_NEAR(window("HannWindow", false)[3], 0, 1e-6);
@@ -75,8 +96,10 @@ TEST(Windows, Values) {
 }
 
 TEST(MelWeightMatrix, Triangles) {
-  const auto y = output({.op = "MelWeightMatrix", .opset = 17,
-                         .inputs = {tensor<int32_t>({}, {8}), tensor<int32_t>({}, {16}), tensor<int32_t>({}, {8192}), tensor<float>({}, {0}), tensor<float>({}, {4096})}});
+  const auto y = output({.op = "MelWeightMatrix",
+                         .opset = 17,
+                         .inputs = {tensor<int32_t>({}, {8}), tensor<int32_t>({}, {16}), tensor<int32_t>({}, {8192}),
+                                    tensor<float>({}, {0}), tensor<float>({}, {4096})}});
   EXPECT_EQ(shape(y), (Ints{9, 8}));
   const auto v = values<float>(y);
   EXPECT_EQ(Floats(v.begin(), v.begin() + 16), (Floats{1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0}));

@@ -34,7 +34,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
       if (at->second.is_int(1)) {
         at->second = size;
       } else if (at->second.is_int() && size.is_int()) {
-        return invalid_argument("input {} has size {} where the same label has size {} before", i, size.value(), at->second.value());
+        return invalid_argument("input {} has size {} where the same label has size {} before", i, size.value(),
+                                at->second.value());
       } else if (!at->second.is_int()) {
         at->second = size.is_int() ? size : Dim();
       }
@@ -50,20 +51,20 @@ constexpr size_t kInput = static_cast<size_t>(-1);
 // A tensor on the way: an input, or something in scratch.
 struct Operand {
   int input = -1;
-  size_t at = kInput;  // in scratch
-  std::vector<int> labels;  // distinct
+  size_t at = kInput;             // in scratch
+  std::vector<int> labels;        // distinct
   std::map<int, int64_t> stride;  // of every label; 0 where it is repeated
 };
 
 struct Step {
   enum class Kind : uint8_t { copy, sum, product } kind;
-  Operand a, b;                 // where from (b: product only)
-  kernels::CopyShape copy;      // copy: a -> to
-  size_t to = 0;                // kInput: the output
+  Operand a, b;                              // where from (b: product only)
+  kernels::CopyShape copy;                   // copy: a -> to
+  size_t to = 0;                             // kInput: the output
   int64_t batches = 1, m = 1, n = 1, k = 1;  // sum: m rows of k
   int64_t a_row = 0, a_k = 0, b_k = 0, b_n = 0;
   kernels::GemmGrid grid;
-  int64_t elements = 1;         // of the result
+  int64_t elements = 1;  // of the result
 };
 
 struct Plan final : KernelState {
@@ -105,7 +106,8 @@ class EinsumKernel final : public Kernel {
     if (s.kind == Step::Kind::sum) {
       ctx.parallel_for(s.m, 16384 / std::max<int64_t>(s.k, 1) + 1, [&](int64_t begin, int64_t end) {
         if constexpr (std::is_same_v<T, float>)
-          kernels::reduce(kernels::ReduceOp::sum, kernels::Elem::f32)(a + begin * s.k, to + begin, {end - begin, s.k, 1, 1});
+          kernels::reduce(kernels::ReduceOp::sum, kernels::Elem::f32)(a + begin * s.k, to + begin,
+                                                                      {end - begin, s.k, 1, 1});
         else
           for (int64_t i = begin; i < end; ++i) to[i] = dot(a + i * s.k, 1, a, 0, s.k, false);
       });
@@ -113,22 +115,23 @@ class EinsumKernel final : public Kernel {
     }
     const T* b = source<T>(ctx, s.b);
     if constexpr (std::is_same_v<T, float>) {
-      for_each_tile(ctx, s.batches * s.grid.count(), ctx.scratch() + plan.gemm_at, plan.gemm_stride, [&](int64_t i, std::byte* own) {
-        const int64_t batch = i / s.grid.count();
-        kernels::GemmArgs g;
-        g.m = s.m;
-        g.n = s.n;
-        g.k = s.k;
-        g.a = a + batch * s.m * s.k;
-        g.a_row_stride = s.a_row;
-        g.a_k_stride = s.a_k;
-        g.b = b + batch * s.n * s.k;
-        g.b_k_stride = s.b_k;
-        g.b_n_stride = s.b_n;
-        g.c = to + batch * s.m * s.n;
-        g.ldc = s.n;
-        kernels::gemm_tile(g, s.grid, i % s.grid.count(), own);
-      });
+      for_each_tile(ctx, s.batches * s.grid.count(), ctx.scratch() + plan.gemm_at, plan.gemm_stride,
+                    [&](int64_t i, std::byte* own) {
+                      const int64_t batch = i / s.grid.count();
+                      kernels::GemmArgs g;
+                      g.m = s.m;
+                      g.n = s.n;
+                      g.k = s.k;
+                      g.a = a + batch * s.m * s.k;
+                      g.a_row_stride = s.a_row;
+                      g.a_k_stride = s.a_k;
+                      g.b = b + batch * s.n * s.k;
+                      g.b_k_stride = s.b_k;
+                      g.b_n_stride = s.b_n;
+                      g.c = to + batch * s.m * s.n;
+                      g.ldc = s.n;
+                      kernels::gemm_tile(g, s.grid, i % s.grid.count(), own);
+                    });
     } else {
       ctx.parallel_for(s.batches * s.m, 16384 / std::max<int64_t>(s.n * s.k, 1) + 1, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
@@ -144,7 +147,9 @@ class EinsumKernel final : public Kernel {
   static T dot(const T* a, int64_t a_step, const T* b, int64_t b_step, int64_t n, bool multiply) {
     using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
     Sum sum = 0;
-    for (int64_t i = 0; i < n; ++i) sum += multiply ? static_cast<Sum>(a[i * a_step]) * static_cast<Sum>(b[i * b_step]) : static_cast<Sum>(a[i * a_step]);
+    for (int64_t i = 0; i < n; ++i)
+      sum += multiply ? static_cast<Sum>(a[i * a_step]) * static_cast<Sum>(b[i * b_step])
+                      : static_cast<Sum>(a[i * a_step]);
     return static_cast<T>(sum);
   }
 
@@ -236,7 +241,8 @@ Status Planner::sum(Operand& o, const std::vector<int>& kept) {
   return {};
 }
 
-Status Planner::multiply(const Operand& first, const Operand& second, const std::vector<int>& wanted, bool last, Operand& out) {
+Status Planner::multiply(const Operand& first, const Operand& second, const std::vector<int>& wanted, bool last,
+                         Operand& out) {
   Operand a = first, b = second;
   const auto only = [](const Operand& x, const Operand& y) {
     std::vector<int> r;
@@ -254,7 +260,9 @@ Status Planner::multiply(const Operand& first, const Operand& second, const std:
   }
   if (last)
     for (auto* group : {&batch, &m, &n})
-      std::sort(group->begin(), group->end(), [&](int x, int y) { return std::find(wanted.begin(), wanted.end(), x) < std::find(wanted.begin(), wanted.end(), y); });
+      std::sort(group->begin(), group->end(), [&](int x, int y) {
+        return std::find(wanted.begin(), wanted.end(), x) < std::find(wanted.begin(), wanted.end(), y);
+      });
   const auto join = [&](const std::vector<int>& x, const std::vector<int>& y) {
     std::vector<int> r = batch;
     r.insert(r.end(), x.begin(), x.end());
@@ -298,7 +306,8 @@ Status Planner::build(const std::vector<EinsumTerm>& terms, PrepareContext& ctx)
       const int64_t size = ctx.in(static_cast<int>(i)).dim(static_cast<int>(d));
       const auto [at, fresh] = sizes_.emplace(terms[i][d], size);
       if (!fresh && at->second == 1) at->second = size;
-      if (size != 1 && at->second != size) return invalid_argument("input {} has size {} where the same label has size {} before", i, size, at->second);
+      if (size != 1 && at->second != size)
+        return invalid_argument("input {} has size {} where the same label has size {} before", i, size, at->second);
     }
   std::vector<Operand> operands;
   for (size_t i = 0; i < count; ++i) {
@@ -309,8 +318,10 @@ Status Planner::build(const std::vector<EinsumTerm>& terms, PrepareContext& ctx)
     for (size_t d = 0; d < terms[i].size(); ++d) {
       const int l = terms[i][d];
       if (!contains(o.labels, l)) o.labels.push_back(l);
-      if (dims[d] != 1) o.stride[l] += strides[d];  // a repeated label walks the diagonal
-      else o.stride[l] += 0;
+      if (dims[d] != 1)
+        o.stride[l] += strides[d];  // a repeated label walks the diagonal
+      else
+        o.stride[l] += 0;
     }
     operands.push_back(std::move(o));
   }

@@ -12,7 +12,8 @@ Result<EinsumEquation::Term> parse_term(std::string_view text) {
     const char c = text[i];
     if (c == ' ' || c == '\t') continue;
     if (c == '.') {
-      if (text.substr(i, 3) != "..." || term.ellipsis >= 0) return invalid_argument("the term '{}' of the equation has a misplaced '.'", text);
+      if (text.substr(i, 3) != "..." || term.ellipsis >= 0)
+        return invalid_argument("the term '{}' of the equation has a misplaced '.'", text);
       term.ellipsis = static_cast<int>(term.letters.size());
       i += 2;
     } else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) {
@@ -44,7 +45,8 @@ Result<EinsumEquation> parse_equation(std::string_view text) {
 }
 
 Result<std::vector<EinsumTerm>> expand_equation(const EinsumEquation& equation, std::span<const int> ranks) {
-  if (ranks.size() != equation.inputs.size()) return invalid_argument("the equation has {} terms, but there are {} inputs", equation.inputs.size(), ranks.size());
+  if (ranks.size() != equation.inputs.size())
+    return invalid_argument("the equation has {} terms, but there are {} inputs", equation.inputs.size(), ranks.size());
   std::vector<EinsumTerm> terms;
   int widest = 0;
   const auto expand = [](const EinsumEquation::Term& t, int dims) {
@@ -57,7 +59,8 @@ Result<std::vector<EinsumTerm>> expand_equation(const EinsumEquation& equation, 
     const auto& t = equation.inputs[i];
     const int dims = ranks[i] - static_cast<int>(t.letters.size());
     if (dims < 0 || (dims > 0 && t.ellipsis < 0))
-      return invalid_argument("input {} has rank {}, but its term of the equation has {} labels", i, ranks[i], t.letters.size());
+      return invalid_argument("input {} has rank {}, but its term of the equation has {} labels", i, ranks[i],
+                              t.letters.size());
     widest = std::max(widest, dims);
     terms.push_back(expand(t, dims));
     for (int l : t.letters) ++uses[l];
@@ -69,7 +72,8 @@ Result<std::vector<EinsumTerm>> expand_equation(const EinsumEquation& equation, 
       if (count == 1) output.letters.push_back(letter);
   } else {
     for (int l : output.letters) {
-      if (!uses.count(l)) return invalid_argument("the output label '{}' of the equation is in no input", static_cast<char>(l));
+      if (!uses.count(l))
+        return invalid_argument("the output label '{}' of the equation is in no input", static_cast<char>(l));
       if (std::count(output.letters.begin(), output.letters.end(), l) > 1)
         return invalid_argument("the output label '{}' of the equation stands there twice", static_cast<char>(l));
     }

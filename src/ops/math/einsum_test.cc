@@ -7,7 +7,8 @@ namespace {
 
 template <class T>
 std::vector<T> sum(const char* equation, std::vector<Value> inputs) {
-  return values<T>(output({.op = "Einsum", .opset = 12, .inputs = std::move(inputs), .attrs = {{"equation", std::string(equation)}}}));
+  return values<T>(output(
+      {.op = "Einsum", .opset = 12, .inputs = std::move(inputs), .attrs = {{"equation", std::string(equation)}}}));
 }
 Tensor counting(std::initializer_list<int64_t> dims) {
   int64_t n = 1;
@@ -60,18 +61,22 @@ Floats definition(const std::string& equation, const std::vector<Tensor>& in, st
 TEST(Einsum, Products) {
   const Tensor a = counting({2, 3, 4}), b = counting({2, 4, 5}), bt = counting({2, 5, 4}), c = counting({5, 6});
   const std::map<char, int64_t> s = {{'b', 2}, {'i', 3}, {'k', 4}, {'j', 5}};
-  for (const char* e : {"bik,bkj->bij", "bik,bkj->bji", "bik,bkj->ijb", "bik,bkj->b", "bik,bkj->", "bik,bkj->jkib"}) EXPECT_EQ(sum<float>(e, {a, b}), definition(e, {a, b}, s)) << e;
-  for (const char* e : {"bik,bjk->bij", "bik,bjk->jbi"}) EXPECT_EQ(sum<float>(e, {a, bt}), definition(e, {a, bt}, s)) << e;
+  for (const char* e : {"bik,bkj->bij", "bik,bkj->bji", "bik,bkj->ijb", "bik,bkj->b", "bik,bkj->", "bik,bkj->jkib"})
+    EXPECT_EQ(sum<float>(e, {a, b}), definition(e, {a, b}, s)) << e;
+  for (const char* e : {"bik,bjk->bij", "bik,bjk->jbi"})
+    EXPECT_EQ(sum<float>(e, {a, bt}), definition(e, {a, bt}, s)) << e;
   std::map<char, int64_t> three = s;
   three['m'] = 6;
-  for (const char* e : {"bik,bkj,jm->bim", "bik,bkj,jm->mi"}) EXPECT_EQ(sum<float>(e, {a, b, c}), definition(e, {a, b, c}, three)) << e;
+  for (const char* e : {"bik,bkj,jm->bim", "bik,bkj,jm->mi"})
+    EXPECT_EQ(sum<float>(e, {a, b, c}), definition(e, {a, b, c}, three)) << e;
   EXPECT_EQ(sum<float>("i,j->ij", {tensor<float>({2}, {1, 2}), tensor<float>({2}, {3, 4})}), (Floats{3, 4, 6, 8}));
   EXPECT_EQ(sum<float>("i,i", {tensor<float>({2}, {1, 2}), tensor<float>({2}, {3, 4})}), Floats{11});
 }
 
 TEST(Einsum, Ellipsis) {
   const Tensor a = counting({2, 3, 4}), b = counting({1, 4, 5});
-  const auto y = output({.op = "Einsum", .opset = 12, .inputs = {a, b}, .attrs = {{"equation", std::string("...ik,...kj->...ij")}}});
+  const auto y = output(
+      {.op = "Einsum", .opset = 12, .inputs = {a, b}, .attrs = {{"equation", std::string("...ik,...kj->...ij")}}});
   EXPECT_EQ(shape(y), (Ints{2, 3, 5}));
   const Tensor twice = tensor<float>({2, 4, 5}, [&] {
     Floats v(b.data<float>(), b.data<float>() + 20);
@@ -82,11 +87,19 @@ TEST(Einsum, Ellipsis) {
 }
 
 TEST(Einsum, TypesAndChecks) {
-  EXPECT_EQ(sum<int32_t>("ij,j->i", {tensor<int32_t>({2, 2}, {1, 2, 3, 4}), tensor<int32_t>({2}, {5, 6})}), (std::vector<int32_t>{17, 39}));
-  EXPECT_EQ(sum<double>("i,i->", {tensor<double>({2}, {1, 2}), tensor<double>({2}, {.5, .25})}), std::vector<double>{1});
-  EXPECT_EQ(widened(output({.op = "Einsum", .opset = 12, .inputs = {half({2}, {1, 2}), half({2}, {3, 4})}, .attrs = {{"equation", std::string("i,i->")}}})), Floats{11});
+  EXPECT_EQ(sum<int32_t>("ij,j->i", {tensor<int32_t>({2, 2}, {1, 2, 3, 4}), tensor<int32_t>({2}, {5, 6})}),
+            (std::vector<int32_t>{17, 39}));
+  EXPECT_EQ(sum<double>("i,i->", {tensor<double>({2}, {1, 2}), tensor<double>({2}, {.5, .25})}),
+            std::vector<double>{1});
+  EXPECT_EQ(widened(output({.op = "Einsum",
+                            .opset = 12,
+                            .inputs = {half({2}, {1, 2}), half({2}, {3, 4})},
+                            .attrs = {{"equation", std::string("i,i->")}}})),
+            Floats{11});
   EXPECT_EQ(sum<float>("ij,jk->ik", {tensor<float>({2, 0}, {}), tensor<float>({0, 1}, {})}), (Floats{0, 0}));
-  const auto message = [](const char* e, Tensor x) { return failure({.op = "Einsum", .opset = 12, .inputs = {x}, .attrs = {{"equation", std::string(e)}}}); };
+  const auto message = [](const char* e, Tensor x) {
+    return failure({.op = "Einsum", .opset = 12, .inputs = {x}, .attrs = {{"equation", std::string(e)}}});
+  };
   EXPECT_NE(message("ij->k", counting({2, 2})).find("'k'"), std::string::npos);
   EXPECT_NE(message("i->i", counting({2, 2})).find("rank 2"), std::string::npos);
   EXPECT_NE(message("ii->i", counting({2, 3})).find("size 3"), std::string::npos);

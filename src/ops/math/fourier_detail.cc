@@ -19,7 +19,8 @@ Fourier::Fourier(int64_t n, bool inverse) : n_(n), m_(1), inverse_(inverse) {
   const bool power = (n & (n - 1)) == 0;
   while (m_ < (power ? n : 2 * n - 1)) m_ *= 2;
   root_.resize(static_cast<size_t>(m_ / 2));
-  for (int64_t k = 0; k < m_ / 2; ++k) root_[static_cast<size_t>(k)] = turn(-static_cast<double>(k) / static_cast<double>(m_));
+  for (int64_t k = 0; k < m_ / 2; ++k)
+    root_[static_cast<size_t>(k)] = turn(-static_cast<double>(k) / static_cast<double>(m_));
   if (power) return;
   const auto count = static_cast<size_t>(n);
   chirp_.resize(count);

@@ -18,11 +18,11 @@ class Fourier {
 
  private:
   void butterflies(Complex* data, bool inverse) const;
-  int64_t n_, m_;                 // m: the power of two that is computed with
+  int64_t n_, m_;  // m: the power of two that is computed with
   bool inverse_;
-  std::vector<Complex> root_;     // exp(-2 pi i k / m), k < m / 2
-  std::vector<Complex> chirp_;    // exp(-+ pi i k^2 / n); empty for powers of two
-  std::vector<Complex> kernel_;   // transform of the conjugate chirp
+  std::vector<Complex> root_;    // exp(-2 pi i k / m), k < m / 2
+  std::vector<Complex> chirp_;   // exp(-+ pi i k^2 / n); empty for powers of two
+  std::vector<Complex> kernel_;  // transform of the conjugate chirp
 };
 
 }  // namespace trunnion::ops

@@ -1,5 +1,5 @@
-// TopK (ai.onnx 1, 10, 11, 24): the k largest (smallest) elements along an axis and their positions, best first. Of equal
-// elements the one that stands first wins; NaN counts as larger than every number.
+// TopK (ai.onnx 1, 10, 11, 24): the k largest (smallest) elements along an axis and their positions, best first. Of
+// equal elements the one that stands first wins; NaN counts as larger than every number.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,9 @@ struct Params {
   int64_t axis, k;  // k: -1 when it is an input
   bool largest;
 };
-Params read(const ir::Node& n) { return {n.attr("axis", -1), n.since() < 10 ? n.attr("k", -1) : -1, n.since() < 11 || n.attr("largest", 1) != 0}; }
+Params read(const ir::Node& n) {
+  return {n.attr("axis", -1), n.since() < 10 ? n.attr("k", -1) : -1, n.since() < 11 || n.attr("largest", 1) != 0};
+}
 
 Status infer(const ir::Node& n, ir::Facts& f) {
   const Params p = read(n);
@@ -33,7 +35,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   SymShape out = f.in(0).shape();
   TRN_ASSIGN(const int axis, normalize_axis(p.axis, f.in(0).rank()));
   if (k.is_int() && out[axis].is_int() && k.value() > out[axis].value())
-    return invalid_argument("K is {}, but axis {} of shape {} has only {} elements", k.value(), axis, shape_text(out), out[axis].value());
+    return invalid_argument("K is {}, but axis {} of shape {} has only {} elements", k.value(), axis, shape_text(out),
+                            out[axis].value());
   out[axis] = k;
   f.set(0, f.dtype(0), out);
   f.set(1, DType::i64, std::move(out));
@@ -59,7 +62,9 @@ bool better(const Entry<T>& a, const Entry<T>& b) {
 
 class TopKKernel final : public Kernel {
  public:
-  static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) { return std::unique_ptr<Kernel>(new TopKKernel(read(node))); }
+  static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) {
+    return std::unique_ptr<Kernel>(new TopKKernel(read(node)));
+  }
 
   Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override {
     const TensorView& x = ctx.in(0);
@@ -73,16 +78,21 @@ class TopKKernel final : public Kernel {
     TRN_ASSIGN(const int axis, normalize_axis(p_.axis, x.rank));
     const TensorView& shape = ctx.has_out(0) ? ctx.out(0) : ctx.out(1);
     const int64_t k = shape.dim(axis), n = x.dim(axis);
-    if (k > n) return invalid_argument("K is {}, but axis {} of shape {} has only {} elements", k, axis, shape_text(x.shape()), n);
+    if (k > n)
+      return invalid_argument("K is {}, but axis {} of shape {} has only {} elements", k, axis, shape_text(x.shape()),
+                              n);
     if (shape.count == 0) return {};
-    return dispatch<kNumeric.bits()>(x.dtype, [&]<class T>() { p_.largest ? select<T, true>(ctx, axis, k) : select<T, false>(ctx, axis, k); });
+    return dispatch<kNumeric.bits()>(
+        x.dtype, [&]<class T>() { p_.largest ? select<T, true>(ctx, axis, k) : select<T, false>(ctx, axis, k); });
   }
 
  private:
   explicit TopKKernel(Params p) : p_(p) {}
 
   static size_t stride(int64_t n) { return (static_cast<size_t>(n) * 16 + 63) / 64 * 64; }
-  static int64_t lanes(const TensorView& x, int axis) { return product(x.shape(), 0, axis) * product(x.shape(), axis + 1, x.rank); }
+  static int64_t lanes(const TensorView& x, int axis) {
+    return product(x.shape(), 0, axis) * product(x.shape(), axis + 1, x.rank);
+  }
   static int64_t lanes_per_tile(int64_t n) { return 4096 / std::max<int64_t>(n, 1) + 1; }
   static int64_t tiles(const TensorView& x, int axis) {
     const int64_t per = lanes_per_tile(x.dim(axis));
@@ -93,7 +103,8 @@ class TopKKernel final : public Kernel {
   void select(KernelContext& ctx, int axis, int64_t k) const {
     static_assert(sizeof(Entry<T>) <= 16);
     const TensorView& x = ctx.in(0);
-    const int64_t n = x.dim(axis), inner = product(x.shape(), axis + 1, x.rank), all = lanes(x, axis), per = lanes_per_tile(n);
+    const int64_t n = x.dim(axis), inner = product(x.shape(), axis + 1, x.rank), all = lanes(x, axis),
+                  per = lanes_per_tile(n);
     T* values = ctx.has_out(0) ? ctx.out(0).as<T>() : nullptr;
     int64_t* indices = ctx.has_out(1) ? ctx.out(1).as<int64_t>() : nullptr;
     for_each_tile(ctx, tiles(x, axis), ctx.scratch(), stride(n), [&](int64_t tile, std::byte* own) {

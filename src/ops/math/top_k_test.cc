@@ -4,7 +4,11 @@ namespace trunnion::ops::test {
 namespace {
 
 OpRun top(Tensor x, int64_t k, std::vector<ir::Attr> attrs = {}) {
-  return {.op = "TopK", .opset = 11, .inputs = {std::move(x), tensor<int64_t>({1}, {k})}, .attrs = std::move(attrs), .outputs = 2};
+  return {.op = "TopK",
+          .opset = 11,
+          .inputs = {std::move(x), tensor<int64_t>({1}, {k})},
+          .attrs = std::move(attrs),
+          .outputs = 2};
 }
 
 TEST(TopK, ValuesAndPositions) {
@@ -37,8 +41,15 @@ TEST(TopK, TypesAndEdges) {
   EXPECT_EQ(values<uint64_t>(outputs(top(tensor<uint64_t>({2}, {1, ~uint64_t{0}}), 1))[0])[0], ~uint64_t{0});
   EXPECT_EQ(shape(outputs(top(tensor<float>({2, 3}, Floats(6)), 0))[0]), (Ints{2, 0}));
   EXPECT_NE(failure(top(tensor<float>({3}, {1, 2, 3}), 4)).find("K is 4, but axis 0"), std::string::npos);
-  EXPECT_EQ(values<float>(outputs({.op = "TopK", .opset = 1, .inputs = {tensor<float>({3}, {1, 3, 2})}, .attrs = {{"k", int64_t{1}}}, .outputs = 2})[0]), Floats{3});
-  EXPECT_EQ(inferred({.op = "TopK", .opset = 11, .outputs = 2}, {fact({symbol("N"), 9}), content_fact({symbol("K")})}, 1), "{N,K}");
+  EXPECT_EQ(values<float>(outputs({.op = "TopK",
+                                   .opset = 1,
+                                   .inputs = {tensor<float>({3}, {1, 3, 2})},
+                                   .attrs = {{"k", int64_t{1}}},
+                                   .outputs = 2})[0]),
+            Floats{3});
+  EXPECT_EQ(
+      inferred({.op = "TopK", .opset = 11, .outputs = 2}, {fact({symbol("N"), 9}), content_fact({symbol("K")})}, 1),
+      "{N,K}");
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ constexpr DTypes kIndex = DType::i32 | DType::i64;
 Result<DType> read_type(const ir::Node& n) {
   const int64_t code = n.attr("output_datatype", 1);
   const auto type = dtype_from_code(code);
-  if (!type || !kNumeric.has(*type)) return invalid_argument("attribute output_datatype is {}, expected a number type", code);
+  if (!type || !kNumeric.has(*type))
+    return invalid_argument("attribute output_datatype is {}, expected a number type", code);
   return *type;
 }
 
@@ -23,15 +24,18 @@ Status infer_window(const ir::Node& n, ir::Facts& f) {
   TRN_ASSIGN(const DType type, read_type(n));
   const auto size = f.dims(0);
   if (size && size->size() != 1) return invalid_argument("size has {} elements, needs one", size->size());
-  if (size && (*size)[0].is_int() && (*size)[0].value() < 0) return invalid_argument("size is {}, expected at least 0", (*size)[0].value());
+  if (size && (*size)[0].is_int() && (*size)[0].value() < 0)
+    return invalid_argument("size is {}, expected at least 0", (*size)[0].value());
   f.set(0, type, SymShape{size ? (*size)[0] : Dim()});
   return {};
 }
 
 template <class T>
 T number(double v) {
-  if constexpr (std::is_integral_v<T>) return static_cast<T>(to_int64(v));
-  else return static_cast<T>(static_cast<Compute<T>>(v));
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(to_int64(v));
+  else
+    return static_cast<T>(static_cast<Compute<T>>(v));
 }
 
 // a0 - a1 cos(2 pi i / n) + a2 cos(4 pi i / n), n = size, or size - 1 for symmetric ones.
@@ -40,7 +44,8 @@ class WindowKernel final : public Kernel {
   static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) {
     const bool periodic = node.attr("periodic", 1) != 0;
     if (node.op_type() == "HannWindow") return std::unique_ptr<Kernel>(new WindowKernel(periodic, {0.5, 0.5, 0}));
-    if (node.op_type() == "HammingWindow") return std::unique_ptr<Kernel>(new WindowKernel(periodic, {25.0 / 46, 1 - 25.0 / 46, 0}));
+    if (node.op_type() == "HammingWindow")
+      return std::unique_ptr<Kernel>(new WindowKernel(periodic, {25.0 / 46, 1 - 25.0 / 46, 0}));
     return std::unique_ptr<Kernel>(new WindowKernel(periodic, {0.42, 0.5, 0.08}));
   }
 
@@ -70,7 +75,8 @@ Status infer_mel(const ir::Node& n, ir::Facts& f) {
   for (int i = 0; i < 2; ++i) {
     const auto v = f.dims(i);
     if (v && v->size() != 1) return invalid_argument("input {} has {} elements, needs one", i, v->size());
-    if (v && (*v)[0].is_int() && (*v)[0].value() < 0) return invalid_argument("input {} is {}, expected at least 0", i, (*v)[0].value());
+    if (v && (*v)[0].is_int() && (*v)[0].value() < 0)
+      return invalid_argument("input {} is {}, expected at least 0", i, (*v)[0].value());
     if (v) sizes[i] = (*v)[0];
   }
   f.set(0, type, SymShape{floor_div(sizes[1], Dim(2)) + Dim(1), sizes[0]});
@@ -86,7 +92,8 @@ class MelKernel final : public Kernel {
     for (int i = 0; i < 5; ++i) {
       const TensorView& v = ctx.in(i);
       if (v.count != 1) return invalid_argument("input {} has {} elements, needs one", i, v.count);
-      TRN_TRY((dispatch<(kIndex | kFloats).bits()>(v.dtype, [&]<class T>() { in[i] = static_cast<double>(static_cast<Compute<T>>(*v.as<T>())); })));
+      TRN_TRY((dispatch<(kIndex | kFloats).bits()>(
+          v.dtype, [&]<class T>() { in[i] = static_cast<double>(static_cast<Compute<T>>(*v.as<T>())); })));
     }
     const TensorView& y = ctx.out(0);
     if (!(in[2] > 0)) return invalid_argument("sample_rate is {}, expected a positive number", in[2]);
@@ -109,7 +116,8 @@ class MelKernel final : public Kernel {
         else
           for (int64_t r = std::max<int64_t>(left, 0); r <= std::min(center, rows - 1); ++r)
             put(r, b, static_cast<double>(r - left) / static_cast<double>(center - left));
-        for (int64_t r = std::max<int64_t>(center, 0); r < std::min(right, rows); ++r) put(r, b, static_cast<double>(right - r) / static_cast<double>(right - center));
+        for (int64_t r = std::max<int64_t>(center, 0); r < std::min(right, rows); ++r)
+          put(r, b, static_cast<double>(right - r) / static_cast<double>(right - center));
       }
     });
   }

@@ -18,14 +18,17 @@ Status infer_floats(const ir::Node&, ir::Facts& f) {
 
 class Binarizer final : public Kernel {
  public:
-  static Result<std::unique_ptr<Kernel>> make(const ir::Node& n) { return std::unique_ptr<Kernel>(new Binarizer(n.attr("threshold", 0.0f))); }
+  static Result<std::unique_ptr<Kernel>> make(const ir::Node& n) {
+    return std::unique_ptr<Kernel>(new Binarizer(n.attr("threshold", 0.0f)));
+  }
   Status run(KernelContext& ctx) const override {
     const TensorView& x = ctx.in(0);
     return dispatch<kTypes.bits()>(x.dtype, [&]<class T>() {
       const T* from = x.as<const T>();
       T* to = ctx.out(0).as<T>();
       ctx.parallel_for(x.count, kGrain, [&](int64_t b, int64_t e) {
-        for (int64_t i = b; i < e; ++i) to[i] = static_cast<double>(from[i]) > static_cast<double>(threshold_) ? T{1} : T{0};
+        for (int64_t i = b; i < e; ++i)
+          to[i] = static_cast<double>(from[i]) > static_cast<double>(threshold_) ? T{1} : T{0};
       });
     });
   }
@@ -43,7 +46,8 @@ T by_column(const std::vector<T>& v, int64_t i) {
 Status check_columns(size_t count, const TensorView& x, const char* name) {
   const int64_t columns = x.rank == 0 ? 1 : x.dim(x.rank - 1);
   if (count == 1 || static_cast<int64_t>(count) == columns) return {};
-  return invalid_argument("attribute {} has {} entries; it must have 1, or {} as input 0 has columns", name, count, columns);
+  return invalid_argument("attribute {} has {} entries; it must have 1, or {} as input 0 has columns", name, count,
+                          columns);
 }
 
 class Scaler final : public Kernel {
@@ -66,7 +70,9 @@ class Scaler final : public Kernel {
       const T* from = x.as<const T>();
       using Wide = std::conditional_t<sizeof(T) == 8, double, float>;
       ctx.parallel_for(x.count, kGrain, [&](int64_t b, int64_t e) {
-        for (int64_t i = b; i < e; ++i) to[i] = static_cast<float>((static_cast<Wide>(from[i]) - static_cast<Wide>(by_column(offset_, i))) * static_cast<Wide>(by_column(scale_, i)));
+        for (int64_t i = b; i < e; ++i)
+          to[i] = static_cast<float>((static_cast<Wide>(from[i]) - static_cast<Wide>(by_column(offset_, i))) *
+                                     static_cast<Wide>(by_column(scale_, i)));
       });
     });
   }
@@ -84,14 +90,18 @@ class Imputer final : public Kernel {
     k->ints_ = n.ints("imputed_value_int64s");
     k->replaced_float_ = n.attr("replaced_value_float", 0.0f);
     k->replaced_int_ = n.attr("replaced_value_int64", 0);
-    if (k->floats_.empty() == k->ints_.empty()) return invalid_argument("exactly one of the attributes imputed_value_floats and imputed_value_int64s must have entries");
+    if (k->floats_.empty() == k->ints_.empty())
+      return invalid_argument(
+          "exactly one of the attributes imputed_value_floats and imputed_value_int64s must have entries");
     const DType type = n.input(0)->fact.dtype();
     if (is_float(type) != k->ints_.empty())
-      return invalid_argument("input 0 has type {}, but the imputed values are {}", dtype_name(type), k->ints_.empty() ? "floats" : "integers");
+      return invalid_argument("input 0 has type {}, but the imputed values are {}", dtype_name(type),
+                              k->ints_.empty() ? "floats" : "integers");
     return std::unique_ptr<Kernel>(std::move(k));
   }
   Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override {
-    TRN_TRY(check_columns(std::max(floats_.size(), ints_.size()), ctx.in(0), ints_.empty() ? "imputed_value_floats" : "imputed_value_int64s"));
+    TRN_TRY(check_columns(std::max(floats_.size(), ints_.size()), ctx.in(0),
+                          ints_.empty() ? "imputed_value_floats" : "imputed_value_int64s"));
     return std::unique_ptr<KernelState>();
   }
   Status run(KernelContext& ctx) const override {
@@ -102,7 +112,8 @@ class Imputer final : public Kernel {
       ctx.parallel_for(x.count, kGrain, [&](int64_t b, int64_t e) {
         for (int64_t i = b; i < e; ++i) {
           if constexpr (std::is_floating_point_v<T>) {
-            const bool hit = std::isnan(replaced_float_) ? std::isnan(from[i]) : from[i] == static_cast<T>(replaced_float_);
+            const bool hit =
+                std::isnan(replaced_float_) ? std::isnan(from[i]) : from[i] == static_cast<T>(replaced_float_);
             to[i] = hit ? static_cast<T>(by_column(floats_, i)) : from[i];
           } else {
             to[i] = from[i] == static_cast<T>(replaced_int_) ? static_cast<T>(by_column(ints_, i)) : from[i];
@@ -124,7 +135,8 @@ class Normalizer final : public Kernel {
  public:
   static Result<std::unique_ptr<Kernel>> make(const ir::Node& n) {
     const std::string norm = n.attr("norm", "MAX");
-    if (norm != "MAX" && norm != "L1" && norm != "L2") return invalid_argument("attribute norm is '{}', expected MAX, L1 or L2", norm);
+    if (norm != "MAX" && norm != "L1" && norm != "L2")
+      return invalid_argument("attribute norm is '{}', expected MAX, L1 or L2", norm);
     return std::unique_ptr<Kernel>(new Normalizer(norm));
   }
   Status run(KernelContext& ctx) const override {
@@ -182,7 +194,8 @@ Status infer_vectorizer(const ir::Node& n, ir::Facts& f) {
     if (rows.is_unknown()) rows = x.rows;
     if (rows.is_int() && x.rows.is_int() && !(rows == x.rows))
       return invalid_argument("input 0 has {} rows, input {} has {}", rows.value(), i, x.rows.value());
-    if (!sizes.empty() && sizes[static_cast<size_t>(i)] < 0) return invalid_argument("attribute inputdimensions has an entry {}", sizes[static_cast<size_t>(i)]);
+    if (!sizes.empty() && sizes[static_cast<size_t>(i)] < 0)
+      return invalid_argument("attribute inputdimensions has an entry {}", sizes[static_cast<size_t>(i)]);
     columns = columns + (sizes.empty() ? x.columns : Dim(sizes[static_cast<size_t>(i)]));
   }
   f.set(0, DType::f32, SymShape{rows, columns});
@@ -192,17 +205,22 @@ Status infer_vectorizer(const ir::Node& n, ir::Facts& f) {
 // Each input gives as many columns as inputdimensions says: cut, or filled up with zeros.
 class FeatureVectorizer final : public Kernel {
  public:
-  static Result<std::unique_ptr<Kernel>> make(const ir::Node& n) { return std::unique_ptr<Kernel>(new FeatureVectorizer(n.ints("inputdimensions"))); }
+  static Result<std::unique_ptr<Kernel>> make(const ir::Node& n) {
+    return std::unique_ptr<Kernel>(new FeatureVectorizer(n.ints("inputdimensions")));
+  }
   Status run(KernelContext& ctx) const override {
     const TensorView& y = ctx.out(0);
     const int64_t width = y.dim(1);
     int64_t at = 0;
     for (int i = 0; i < ctx.inputs(); ++i) {
       const TensorView& x = ctx.in(i);
-      const int64_t columns = column_count(x), rows = std::min(row_count(x), y.dim(0)), take = sizes_.empty() ? columns : sizes_[static_cast<size_t>(i)];
+      const int64_t columns = column_count(x), rows = std::min(row_count(x), y.dim(0)),
+                    take = sizes_.empty() ? columns : sizes_[static_cast<size_t>(i)];
       TRN_TRY(dispatch<kTypes.bits()>(x.dtype, [&]<class T>() {
         for (int64_t r = 0; r < rows; ++r)
-          for (int64_t c = 0; c < take; ++c) y.as<float>()[r * width + at + c] = c < columns ? static_cast<float>(x.as<const T>()[r * columns + c]) : 0.0f;
+          for (int64_t c = 0; c < take; ++c)
+            y.as<float>()[r * width + at + c] =
+                c < columns ? static_cast<float>(x.as<const T>()[r * columns + c]) : 0.0f;
       }));
       at += take;
     }

@@ -32,7 +32,8 @@ Result<Tensor> read_list(const ir::Node& n, const std::string& name) {
 Result<Tensor> default_of(const ir::Node& n, DType type) {
   if (const Tensor* t = n.tensor_attr("default_tensor")) {
     if (t->dtype() != type || t->count() != 1)
-      return invalid_argument("attribute default_tensor has type {} and {} elements; it must be one {}", dtype_name(t->dtype()), t->count(), dtype_name(type));
+      return invalid_argument("attribute default_tensor has type {} and {} elements; it must be one {}",
+                              dtype_name(t->dtype()), t->count(), dtype_name(type));
     return *t;
   }
   TRN_ASSIGN(Tensor out, Tensor::allocate(type, {}));
@@ -42,7 +43,8 @@ Result<Tensor> default_of(const ir::Node& n, DType type) {
   }
   constexpr DTypes kNumbers = DType::i64 | DType::i32 | DType::i16 | DType::f32 | DType::f64;
   TRN_TRY(dispatch<kNumbers.bits()>(type, [&]<class T>() {
-    *out.data<T>() = std::is_floating_point_v<T> ? static_cast<T>(n.attr("default_float", -0.0f)) : static_cast<T>(n.attr("default_int64", -1));
+    *out.data<T>() = std::is_floating_point_v<T> ? static_cast<T>(n.attr("default_float", -0.0f))
+                                                 : static_cast<T>(n.attr("default_int64", -1));
   }));
   return out;
 }
@@ -59,7 +61,9 @@ Result<Mapping> read(const ir::Node& n, DType input) {
   if (n.op_type() == "CategoryMapper") {
     const auto ints = n.ints("cats_int64s");
     const auto texts = n.strings("cats_strings");
-    if (ints.size() != texts.size()) return invalid_argument("attributes cats_int64s and cats_strings have {} and {} entries", ints.size(), texts.size());
+    if (ints.size() != texts.size())
+      return invalid_argument("attributes cats_int64s and cats_strings have {} and {} entries", ints.size(),
+                              texts.size());
     m.keys = text_in ? vector_of(texts) : vector_of(ints);
     m.values = text_in ? vector_of(ints) : vector_of(texts);
   } else if (n.since() < 2) {
@@ -70,7 +74,8 @@ Result<Mapping> read(const ir::Node& n, DType input) {
     TRN_ASSIGN(m.keys, read_list(n, "keys"));
     TRN_ASSIGN(m.values, read_list(n, "values"));
   }
-  if (m.keys.count() != m.values.count()) return invalid_argument("there are {} keys and {} values", m.keys.count(), m.values.count());
+  if (m.keys.count() != m.values.count())
+    return invalid_argument("there are {} keys and {} values", m.keys.count(), m.values.count());
   TRN_ASSIGN(m.fallback, default_of(n, m.values.dtype()));
   return m;
 }
@@ -92,7 +97,9 @@ class MapLabels final : public Kernel {
   static Result<std::unique_ptr<Kernel>> make(const ir::Node& n) {
     const DType input = n.input(0)->fact.dtype();
     TRN_ASSIGN(Mapping m, read(n, input));
-    if (m.keys.dtype() != input) return invalid_argument("input 0 has type {}, the keys have type {}", dtype_name(input), dtype_name(m.keys.dtype()));
+    if (m.keys.dtype() != input)
+      return invalid_argument("input 0 has type {}, the keys have type {}", dtype_name(input),
+                              dtype_name(m.keys.dtype()));
     TRN_ASSIGN(Lookup lookup, Lookup::make(m.keys));
     return std::unique_ptr<Kernel>(new MapLabels(std::move(m), std::move(lookup)));
   }

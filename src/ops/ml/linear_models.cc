@@ -31,11 +31,19 @@ Result<Params> read(const ir::Node& n) {
     p.outputs = n.attr("targets", 1);
     if (p.outputs < 1) return invalid_argument("attribute targets is {}", p.outputs);
     if (!p.intercepts.empty() && static_cast<int64_t>(p.intercepts.size()) != p.outputs)
-      return invalid_argument("attribute intercepts has {} entries, there are {} targets", p.intercepts.size(), p.outputs);
+      return invalid_argument("attribute intercepts has {} entries, there are {} targets", p.intercepts.size(),
+                              p.outputs);
   }
   const auto count = static_cast<int64_t>(p.weights.size());
-  if (count % p.outputs != 0) return invalid_argument("attribute coefficients has {} entries: no multiple of {}", count, p.outputs);
+  if (count % p.outputs != 0)
+    return invalid_argument("attribute coefficients has {} entries: no multiple of {}", count, p.outputs);
   p.features = count / p.outputs;
+  // Exported models may carry more coefficients than the declared input has features; the rows are as long as the
+  // input's, and the surplus is not read (ONNX Runtime reads them so).
+  if (const ir::Fact& x = n.input(0)->fact; x.has_rank() && x.rank() > 0 && x.shape().back().is_int()) {
+    const int64_t columns = x.shape().back().value();
+    if (columns > 0 && columns < p.features) p.features = columns;
+  }
   return p;
 }
 
@@ -66,7 +74,8 @@ class LinearModel final : public Kernel {
     const Params& q = kernel->p_;
     const int64_t size[] = {kernels::gemm_packed_b_size(q.features, q.outputs)};
     TRN_ASSIGN(kernel->packed_, Tensor::allocate(DType::f32, size));
-    kernels::gemm_pack_b(q.weights.data(), 1, q.features, q.features, q.outputs, 0, kernels::gemm_panel_count(q.outputs), kernel->packed_.data<float>());
+    kernels::gemm_pack_b(q.weights.data(), 1, q.features, q.features, q.outputs, 0,
+                         kernels::gemm_panel_count(q.outputs), kernel->packed_.data<float>());
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
 
@@ -76,7 +85,8 @@ class LinearModel final : public Kernel {
     s->grid = kernels::gemm_grid(rows, p_.outputs, p_.features, ctx.threads());
     s->scratch_offset = (static_cast<size_t>(rows * p_.outputs) * sizeof(float) + 63) / 64 * 64;
     s->scratch_stride = (kernels::gemm_scratch_size(p_.outputs, p_.features) + 63) / 64 * 64;
-    ctx.request_scratch(s->scratch_offset + s->scratch_stride * static_cast<size_t>(tile_slots(s->grid.count(), ctx.threads())));
+    ctx.request_scratch(s->scratch_offset +
+                        s->scratch_stride * static_cast<size_t>(tile_slots(s->grid.count(), ctx.threads())));
     return std::unique_ptr<KernelState>(std::move(s));
   }
 
@@ -98,12 +108,14 @@ class LinearModel final : public Kernel {
     g.c = scores;
     g.ldc = p_.outputs;
     if (!p_.intercepts.empty()) g.epilogue.bias_col = p_.intercepts.data();
-    for_each_tile(ctx, s.grid.count(), ctx.scratch() + s.scratch_offset, s.scratch_stride, [&](int64_t i, std::byte* own) { kernels::gemm_tile(g, s.grid, i, own); });
+    for_each_tile(ctx, s.grid.count(), ctx.scratch() + s.scratch_offset, s.scratch_stride,
+                  [&](int64_t i, std::byte* own) { kernels::gemm_tile(g, s.grid, i, own); });
     const int z = classifier_ ? 1 : 0;
     ctx.parallel_for(rows, 512, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {
         if (classifier_ && ctx.has_out(0)) label(scores + r * p_.outputs, ctx.out(0), r);
-        if (ctx.has_out(z)) finish(scores + r * p_.outputs, ctx.out(z).as<float>() + r * (p_.second_class ? 2 : p_.outputs));
+        if (ctx.has_out(z))
+          finish(scores + r * p_.outputs, ctx.out(z).as<float>() + r * (p_.second_class ? 2 : p_.outputs));
       }
     });
     return {};
@@ -118,16 +130,19 @@ class LinearModel final : public Kernel {
     if (p_.labels.is_text())
       y.as<std::string>()[row] = p_.labels.strings[static_cast<size_t>(std::min(best, p_.labels.count() - 1))];
     else
-      y.as<int64_t>()[row] = best < p_.labels.count() && p_.labels.count() > 1 ? p_.labels.ints[static_cast<size_t>(best)] : best;
+      y.as<int64_t>()[row] =
+          best < p_.labels.count() && p_.labels.count() > 1 ? p_.labels.ints[static_cast<size_t>(best)] : best;
   }
 
   void finish(const float* scores, float* z) const {
     if (!p_.second_class) {
       std::copy_n(scores, p_.outputs, z);
-      if (p_.outputs > 1 || p_.transform == PostTransform::probit || p_.transform == PostTransform::logistic) transform_scores(p_.transform, z, p_.outputs);
+      if (p_.outputs > 1 || p_.transform == PostTransform::probit || p_.transform == PostTransform::logistic)
+        transform_scores(p_.transform, z, p_.outputs);
       return;
     }
-    z[0] = -scores[0];
+    const bool complement = p_.transform == PostTransform::none || p_.transform == PostTransform::probit;
+    z[0] = complement ? 1 - scores[0] : -scores[0];
     z[1] = scores[0];
     transform_scores(p_.transform, z, 2);
   }

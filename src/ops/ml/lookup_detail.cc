@@ -64,7 +64,8 @@ Status Lookup::find(const TensorView& x, int64_t begin, int64_t end, int64_t* po
   return dispatch<kNumbers.bits()>(x.dtype, [&]<class T>() {
     const T* from = x.as<const T>();
     const bool floats = is_float(type_);
-    for (int64_t i = begin; i < end; ++i) position[i - begin] = find(floats ? float_key(static_cast<double>(from[i])) : to_int64(from[i]));
+    for (int64_t i = begin; i < end; ++i)
+      position[i - begin] = find(floats ? float_key(static_cast<double>(from[i])) : to_int64(from[i]));
   });
 }
 

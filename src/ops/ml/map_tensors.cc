@@ -42,7 +42,8 @@ Status convert_one(const Tensor& from, int64_t i, DType to, void* out) {
   return dispatch<kNumbers.bits()>(from.dtype(), [&]<class T>() {
     const T v = from.data<T>()[i];
     if (to == DType::string)
-      *static_cast<std::string*>(out) = std::is_floating_point_v<T> ? number_text(static_cast<double>(v)) : std::to_string(v);
+      *static_cast<std::string*>(out) =
+          std::is_floating_point_v<T> ? number_text(static_cast<double>(v)) : std::to_string(v);
     else if (to == DType::f32)
       *static_cast<float*>(out) = static_cast<float>(v);
     else
@@ -61,7 +62,8 @@ class CastMap final : public Kernel {
   static Result<std::unique_ptr<Kernel>> make(const ir::Node& n) {
     TRN_ASSIGN(const DType type, cast_type(n));
     const std::string form = n.attr("map_form", "DENSE");
-    if (form != "DENSE" && form != "SPARSE") return invalid_argument("attribute map_form is '{}', expected DENSE or SPARSE", form);
+    if (form != "DENSE" && form != "SPARSE")
+      return invalid_argument("attribute map_form is '{}', expected DENSE or SPARSE", form);
     const int64_t size = n.attr("max_map", 1);
     if (form == "SPARSE" && size < 1) return invalid_argument("attribute max_map is {}", size);
     return std::unique_ptr<Kernel>(new CastMap(type, form == "SPARSE" ? size : -1));
@@ -69,18 +71,23 @@ class CastMap final : public Kernel {
 
   Status run(KernelContext& ctx) const override {
     TRN_ASSIGN(const Map map, input_map(ctx));
-    if (map.keys.dtype() != DType::i64) return invalid_argument("the keys of input 0 have type {}, they must be int64", dtype_name(map.keys.dtype()));
+    if (map.keys.dtype() != DType::i64)
+      return invalid_argument("the keys of input 0 have type {}, they must be int64", dtype_name(map.keys.dtype()));
     const int64_t* keys = map.keys.data<int64_t>();
     std::vector<int64_t> order(static_cast<size_t>(map.keys.count()));
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return keys[a] < keys[b]; });
     const int64_t dims[] = {1, size_ >= 0 ? size_ : map.keys.count()};
     TRN_ASSIGN(TensorView * y, ctx.allocate_output(0, type_, dims));
-    const auto element = [&](int64_t i) { return y->as<std::byte>() + i * static_cast<int64_t>(type_ == DType::string ? sizeof(std::string) : size_of(type_)); };
+    const auto element = [&](int64_t i) {
+      return y->as<std::byte>() +
+             i * static_cast<int64_t>(type_ == DType::string ? sizeof(std::string) : size_of(type_));
+    };
     if (size_ >= 0 && type_ != DType::string) std::fill_n(y->as<std::byte>(), y->bytes(), std::byte{0});
     for (size_t i = 0; i < order.size(); ++i) {
       const int64_t key = keys[order[i]];
-      if (size_ >= 0 && (key < 0 || key >= size_)) return invalid_argument("key {} is not in the range [0, {}) that attribute max_map gives", key, size_);
+      if (size_ >= 0 && (key < 0 || key >= size_))
+        return invalid_argument("key {} is not in the range [0, {}) that attribute max_map gives", key, size_);
       TRN_TRY(convert_one(map.values, order[i], type_, element(size_ >= 0 ? key : static_cast<int64_t>(i))));
     }
     return {};
@@ -95,7 +102,8 @@ class CastMap final : public Kernel {
 Result<Tensor> vocabulary(const ir::Node& n) {
   const auto ints = n.ints("int64_vocabulary");
   const auto texts = n.strings("string_vocabulary");
-  if (ints.empty() == texts.empty()) return invalid_argument("exactly one of the attributes int64_vocabulary and string_vocabulary must have entries");
+  if (ints.empty() == texts.empty())
+    return invalid_argument("exactly one of the attributes int64_vocabulary and string_vocabulary must have entries");
   return ints.empty() ? vector_of(texts) : vector_of(ints);
 }
 
@@ -116,7 +124,9 @@ class DictVectorizer final : public Kernel {
 
   Status run(KernelContext& ctx) const override {
     TRN_ASSIGN(const Map map, input_map(ctx));
-    if (map.keys.dtype() != words_.dtype()) return invalid_argument("the keys of input 0 have type {}, the vocabulary {}", dtype_name(map.keys.dtype()), dtype_name(words_.dtype()));
+    if (map.keys.dtype() != words_.dtype())
+      return invalid_argument("the keys of input 0 have type {}, the vocabulary {}", dtype_name(map.keys.dtype()),
+                              dtype_name(words_.dtype()));
     std::vector<int64_t> position(static_cast<size_t>(map.keys.count()));
     TRN_TRY(lookup_.find(map.keys.view(), 0, map.keys.count(), position.data()));
     const int64_t dims[] = {1, words_.count()};

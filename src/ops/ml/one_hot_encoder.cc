@@ -9,7 +9,8 @@ namespace {
 Result<Tensor> categories(const ir::Node& n) {
   const auto ints = n.ints("cats_int64s");
   const auto texts = n.strings("cats_strings");
-  if (ints.empty() == texts.empty()) return invalid_argument("exactly one of the attributes cats_int64s and cats_strings must have entries");
+  if (ints.empty() == texts.empty())
+    return invalid_argument("exactly one of the attributes cats_int64s and cats_strings must have entries");
   return ints.empty() ? vector_of(texts) : vector_of(ints);
 }
 
@@ -38,12 +39,14 @@ class OneHotEncoder final : public Kernel {
     TRN_TRY(lookup_.find(x, 0, x.count, position.data(), true));
     if (!zeros_)
       if (const auto it = std::find(position.begin(), position.end(), -1); it != position.end())
-        return invalid_argument("element {} of input 0 is in no category, and attribute zeros is 0", it - position.begin());
-    ctx.parallel_for(x.count, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, count_)), [&](int64_t begin, int64_t end) {
-      std::fill(y + begin * count_, y + end * count_, 0.0f);
-      for (int64_t i = begin; i < end; ++i)
-        if (const int64_t p = position[static_cast<size_t>(i)]; p >= 0) y[i * count_ + p] = 1;
-    });
+        return invalid_argument("element {} of input 0 is in no category, and attribute zeros is 0",
+                                it - position.begin());
+    ctx.parallel_for(x.count, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, count_)),
+                     [&](int64_t begin, int64_t end) {
+                       std::fill(y + begin * count_, y + end * count_, 0.0f);
+                       for (int64_t i = begin; i < end; ++i)
+                         if (const int64_t p = position[static_cast<size_t>(i)]; p >= 0) y[i * count_ + p] = 1;
+                     });
     return {};
   }
 
@@ -55,7 +58,11 @@ class OneHotEncoder final : public Kernel {
 };
 
 constexpr OpDef kDefs[] = {
-    {"OneHotEncoder", infer, cpu<OneHotEncoder>(DType::string | DType::i64 | DType::i32 | DType::f32 | DType::f64), {.reviewed = 1}, "ai.onnx.ml"},
+    {"OneHotEncoder",
+     infer,
+     cpu<OneHotEncoder>(DType::string | DType::i64 | DType::i32 | DType::f32 | DType::f64),
+     {.reviewed = 1},
+     "ai.onnx.ml"},
 };
 
 }  // namespace

@@ -53,7 +53,8 @@ Result<PostTransform> post_transform(std::string_view name) {
   if (name == "LOGISTIC") return PostTransform::logistic;
   if (name == "SOFTMAX_ZERO") return PostTransform::softmax_zero;
   if (name == "PROBIT") return PostTransform::probit;
-  return invalid_argument("attribute post_transform is '{}', expected NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT", name);
+  return invalid_argument("attribute post_transform is '{}', expected NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT",
+                          name);
 }
 
 float logistic(float x) {
@@ -100,7 +101,8 @@ int transform_one_score(PostTransform t, float score, SecondClass second, float*
 
 Result<ClassLabels> read_labels(const ir::Node& n, const char* ints, const char* strings) {
   ClassLabels l{n.ints(ints), n.strings(strings)};
-  if (l.ints.empty() == l.strings.empty()) return invalid_argument("exactly one of the attributes {} and {} must have entries", ints, strings);
+  if (l.ints.empty() == l.strings.empty())
+    return invalid_argument("exactly one of the attributes {} and {} must have entries", ints, strings);
   return l;
 }
 
@@ -112,7 +114,11 @@ Result<Rows> infer_rows(const ir::Facts& f, int input) {
   return invalid_argument("input {} has rank {} (shape {}), it must be 1 or 2", input, x.size(), shape_text(x));
 }
 
-Result<const float*> as_floats(KernelContext& ctx, const TensorView& x, Tensor& holder) { return as_type<float>(ctx, x, holder); }
-Result<const double*> as_doubles(KernelContext& ctx, const TensorView& x, Tensor& holder) { return as_type<double>(ctx, x, holder); }
+Result<const float*> as_floats(KernelContext& ctx, const TensorView& x, Tensor& holder) {
+  return as_type<float>(ctx, x, holder);
+}
+Result<const double*> as_doubles(KernelContext& ctx, const TensorView& x, Tensor& holder) {
+  return as_type<double>(ctx, x, holder);
+}
 
 }  // namespace trunnion::ops

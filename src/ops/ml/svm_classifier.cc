@@ -1,5 +1,5 @@
-// SVMClassifier (ai.onnx.ml 1): one decision for each pair of classes, votes and (with prob_a, prob_b) probabilities; or
-// one linear function for each class.
+// SVMClassifier (ai.onnx.ml 1): one decision for each pair of classes, votes and (with prob_a, prob_b) probabilities;
+// or one linear function for each class.
 #include <algorithm>
 #include <cmath>
 
@@ -18,7 +18,9 @@ struct Params {
   bool linear() const { return count == 0; }
   int64_t pairs() const { return classes * (classes - 1) / 2; }
   // Scores of a row.
-  int64_t scores() const { return linear() || !prob_a.empty() || classes <= 2 ? std::max<int64_t>(classes, linear() ? 1 : 2) : pairs(); }
+  int64_t scores() const {
+    return linear() || !prob_a.empty() || classes <= 2 ? std::max<int64_t>(classes, linear() ? 1 : 2) : pairs();
+  }
 };
 
 Result<Params> read(const ir::Node& n) {
@@ -39,21 +41,27 @@ Result<Params> read(const ir::Node& n) {
     p.first.push_back(p.count);
     p.count += c;
   }
-  const auto vectors = static_cast<int64_t>(p.vectors.size()), coefficients = static_cast<int64_t>(p.coefficients.size());
+  const auto vectors = static_cast<int64_t>(p.vectors.size()),
+             coefficients = static_cast<int64_t>(p.coefficients.size());
   const auto have = [](const std::vector<float>& v) { return static_cast<int64_t>(v.size()); };
   if (p.linear()) {
     p.kernel = {};
     p.prob_a.clear();
     if (coefficients == 0 || coefficients % p.classes != 0 || p.rho.empty())
-      return invalid_argument("there are {} coefficients and {} values of rho for {} classes", coefficients, p.rho.size(), p.classes);
+      return invalid_argument("there are {} coefficients and {} values of rho for {} classes", coefficients,
+                              p.rho.size(), p.classes);
     p.features = coefficients / p.classes;
     return p;
   }
-  if (have(p.rho) < p.pairs() || static_cast<int64_t>(p.per_class.size()) != p.classes || vectors % p.count != 0 || coefficients < (p.classes - 1) * p.count)
-    return invalid_argument("{} classes and {} support vectors do not go with {} values of vectors, {} coefficients, {} values of rho and {} of vectors_per_class",
-                            p.classes, p.count, vectors, coefficients, p.rho.size(), p.per_class.size());
+  if (have(p.rho) < p.pairs() || static_cast<int64_t>(p.per_class.size()) != p.classes || vectors % p.count != 0 ||
+      coefficients < (p.classes - 1) * p.count)
+    return invalid_argument(
+        "{} classes and {} support vectors do not go with {} values of vectors, {} coefficients, {} values of rho and "
+        "{} of vectors_per_class",
+        p.classes, p.count, vectors, coefficients, p.rho.size(), p.per_class.size());
   if (!p.prob_a.empty() && (have(p.prob_a) < p.pairs() || have(p.prob_b) < p.pairs()))
-    return invalid_argument("attributes prob_a and prob_b have {} and {} entries, {} are needed", p.prob_a.size(), p.prob_b.size(), p.pairs());
+    return invalid_argument("attributes prob_a and prob_b have {} and {} entries, {} are needed", p.prob_a.size(),
+                            p.prob_b.size(), p.pairs());
   p.features = vectors / p.count;
   return p;
 }
@@ -61,14 +69,15 @@ Result<Params> read(const ir::Node& n) {
 Status infer(const ir::Node& n, ir::Facts& f) {
   TRN_ASSIGN(const Rows x, infer_rows(f));
   TRN_ASSIGN(const Params p, read(n));
-  if (x.columns.is_int() && x.columns.value() != p.features) return invalid_argument("input 0 has {} features, the model has {}", x.columns.value(), p.features);
+  if (x.columns.is_int() && x.columns.value() != p.features)
+    return invalid_argument("input 0 has {} features, the model has {}", x.columns.value(), p.features);
   f.set(0, p.labels.dtype(), SymShape{x.rows});
   f.set(1, DType::f32, SymShape{x.rows, Dim(p.scores())});
   return {};
 }
 
-// Probabilities of k classes from those of each pair, r[i * k + j] = P(i | i or j): the second method of Wu, Lin and Weng
-// (2004), an iteration that solves for the minimum of a quadratic form.
+// Probabilities of k classes from those of each pair, r[i * k + j] = P(i | i or j): the second method of Wu, Lin and
+// Weng (2004), an iteration that solves for the minimum of a quadratic form.
 void couple(int64_t k, const std::vector<float>& r, float* p) {
   const auto at = [k](int64_t i, int64_t j) { return static_cast<size_t>(i * k + j); };
   std::vector<float> q(static_cast<size_t>(k * k), 0.0f), qp(static_cast<size_t>(k));
@@ -122,7 +131,8 @@ class SvmClassifier final : public Kernel {
       work.scores.resize(static_cast<size_t>(width));
       for (int64_t r = begin; r < end; ++r) {
         float* z = ctx.has_out(1) ? ctx.out(1).as<float>() + r * width : work.scores.data();
-        const int64_t best = p_.linear() ? linear_row(from + r * p_.features, z) : vector_row(from + r * p_.features, z, work);
+        const int64_t best =
+            p_.linear() ? linear_row(from + r * p_.features, z) : vector_row(from + r * p_.features, z, work);
         if (!ctx.has_out(0)) continue;
         if (p_.labels.is_text())
           ctx.out(0).as<std::string>()[r] = p_.labels.strings[static_cast<size_t>(best)];
@@ -142,7 +152,8 @@ class SvmClassifier final : public Kernel {
   };
 
   int64_t linear_row(const float* x, float* z) const {
-    for (int64_t c = 0; c < p_.classes; ++c) z[c] = p_.kernel(x, p_.coefficients.data() + c * p_.features, p_.features) + p_.rho[0];
+    for (int64_t c = 0; c < p_.classes; ++c)
+      z[c] = p_.kernel(x, p_.coefficients.data() + c * p_.features, p_.features) + p_.rho[0];
     const int64_t best = std::max_element(z, z + p_.classes) - z;
     transform_scores(p_.transform, z, p_.classes);
     return best;
@@ -151,7 +162,8 @@ class SvmClassifier final : public Kernel {
   int64_t vector_row(const float* x, float* z, Work& w) const {
     const int64_t k = p_.classes;
     w.kernels.resize(static_cast<size_t>(p_.count));
-    for (int64_t v = 0; v < p_.count; ++v) w.kernels[static_cast<size_t>(v)] = p_.kernel(x, p_.vectors.data() + v * p_.features, p_.features);
+    for (int64_t v = 0; v < p_.count; ++v)
+      w.kernels[static_cast<size_t>(v)] = p_.kernel(x, p_.vectors.data() + v * p_.features, p_.features);
     w.votes.assign(static_cast<size_t>(k), 0);
     w.decisions.clear();
     for (int64_t i = 0; i < k; ++i)
@@ -181,7 +193,8 @@ class SvmClassifier final : public Kernel {
     double sum = 0;
     const int64_t first = p_.first[static_cast<size_t>(of)];
     for (int64_t v = first; v < first + p_.per_class[static_cast<size_t>(of)]; ++v)
-      sum += static_cast<double>(p_.coefficients[static_cast<size_t>(row * p_.count + v)]) * w.kernels[static_cast<size_t>(v)];
+      sum += static_cast<double>(p_.coefficients[static_cast<size_t>(row * p_.count + v)]) *
+             w.kernels[static_cast<size_t>(v)];
     return sum;
   }
 
@@ -203,7 +216,11 @@ class SvmClassifier final : public Kernel {
 };
 
 constexpr OpDef kDefs[] = {
-    {"SVMClassifier", infer, cpu<SvmClassifier>(DType::f32 | DType::f64 | DType::i64 | DType::i32), {.reviewed = 1}, "ai.onnx.ml"},
+    {"SVMClassifier",
+     infer,
+     cpu<SvmClassifier>(DType::f32 | DType::f64 | DType::i64 | DType::i32),
+     {.reviewed = 1},
+     "ai.onnx.ml"},
 };
 
 }  // namespace

@@ -39,7 +39,8 @@ Result<SvmKernel> read_svm_kernel(const ir::Node& n) {
   else
     return invalid_argument("attribute kernel_type is '{}', expected LINEAR, POLY, RBF or SIGMOID", name);
   const auto params = n.floats("kernel_params");
-  if (!params.empty() && params.size() != 3) return invalid_argument("attribute kernel_params has {} entries, 3 are needed", params.size());
+  if (!params.empty() && params.size() != 3)
+    return invalid_argument("attribute kernel_params has {} entries, 3 are needed", params.size());
   if (!params.empty()) k.gamma = params[0], k.coef0 = params[1], k.degree = params[2];
   return k;
 }

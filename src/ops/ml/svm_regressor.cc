@@ -23,10 +23,12 @@ class SvmRegressor final : public Kernel {
     const auto rho = n.floats("rho");
     if (rho.size() != 1) return invalid_argument("attribute rho has {} entries, 1 is needed", rho.size());
     k->rho_ = rho[0];
-    const auto vectors = static_cast<int64_t>(k->vectors_.size()), coefficients = static_cast<int64_t>(k->coefficients_.size());
+    const auto vectors = static_cast<int64_t>(k->vectors_.size()),
+               coefficients = static_cast<int64_t>(k->coefficients_.size());
     if (k->count_ > 0) {
       if (vectors % k->count_ != 0 || coefficients != k->count_)
-        return invalid_argument("there are {} values of support vectors and {} coefficients for n_supports = {}", vectors, coefficients, k->count_);
+        return invalid_argument("there are {} values of support vectors and {} coefficients for n_supports = {}",
+                                vectors, coefficients, k->count_);
       k->features_ = vectors / k->count_;
     } else {  // one linear function
       k->vectors_ = k->coefficients_;
@@ -39,7 +41,9 @@ class SvmRegressor final : public Kernel {
   }
 
   Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override {
-    if (column_count(ctx.in(0)) != features_) return invalid_argument("input 0 has {} features, the support vectors have {}", column_count(ctx.in(0)), features_);
+    if (column_count(ctx.in(0)) != features_)
+      return invalid_argument("input 0 has {} features, the support vectors have {}", column_count(ctx.in(0)),
+                              features_);
     return std::unique_ptr<KernelState>();
   }
 
@@ -49,18 +53,20 @@ class SvmRegressor final : public Kernel {
     Tensor holder;
     TRN_ASSIGN(const float* from, as_floats(ctx, x, holder));
     float* y = ctx.out(0).as<float>();
-    ctx.parallel_for(row_count(x), std::max<int64_t>(1, 20'000 / std::max<int64_t>(1, count_ * features_)), [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        double sum = rho_;
-        for (int64_t j = 0; j < count_; ++j)
-          sum += static_cast<double>(coefficients_[static_cast<size_t>(j)]) * kernel_(from + r * features_, vectors_.data() + j * features_, features_);
-        y[r] = static_cast<float>(sum);
-        if (one_class_)
-          y[r] = sum > 0 ? 1.0f : -1.0f;
-        else if (transform_ == PostTransform::logistic || transform_ == PostTransform::probit)
-          transform_scores(transform_, y + r, 1);
-      }
-    });
+    ctx.parallel_for(row_count(x), std::max<int64_t>(1, 20'000 / std::max<int64_t>(1, count_ * features_)),
+                     [&](int64_t begin, int64_t end) {
+                       for (int64_t r = begin; r < end; ++r) {
+                         double sum = rho_;
+                         for (int64_t j = 0; j < count_; ++j)
+                           sum += static_cast<double>(coefficients_[static_cast<size_t>(j)]) *
+                                  kernel_(from + r * features_, vectors_.data() + j * features_, features_);
+                         y[r] = static_cast<float>(sum);
+                         if (one_class_)
+                           y[r] = sum > 0 ? 1.0f : -1.0f;
+                         else if (transform_ == PostTransform::logistic || transform_ == PostTransform::probit)
+                           transform_scores(transform_, y + r, 1);
+                       }
+                     });
     return {};
   }
 
@@ -75,7 +81,11 @@ class SvmRegressor final : public Kernel {
 };
 
 constexpr OpDef kDefs[] = {
-    {"SVMRegressor", infer, cpu<SvmRegressor>(DType::f32 | DType::f64 | DType::i64 | DType::i32), {.reviewed = 1}, "ai.onnx.ml"},
+    {"SVMRegressor",
+     infer,
+     cpu<SvmRegressor>(DType::f32 | DType::f64 | DType::i64 | DType::i32),
+     {.reviewed = 1},
+     "ai.onnx.ml"},
 };
 
 }  // namespace

@@ -12,7 +12,8 @@ namespace {
 constexpr int64_t kMaxNodes = int64_t{1} << 30;
 
 Result<TreeMode> mode_of(std::string_view name) {
-  constexpr std::string_view kNames[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER", "LEAF"};
+  constexpr std::string_view kNames[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE",    "BRANCH_GT",
+                                         "BRANCH_EQ",  "BRANCH_NEQ", "BRANCH_MEMBER", "LEAF"};
   for (size_t i = 0; i < std::size(kNames); ++i)
     if (kNames[i] == name && kNames[i] != "BRANCH_MEMBER") return static_cast<TreeMode>(i);
   return invalid_argument("attribute nodes_modes has an entry '{}'", name);
@@ -45,7 +46,8 @@ class NodeIndex {
     // Ids without gaps: as far from `near` as the ids are.
     if (near < entries_.size() && entries_[near].tree == tree) {
       const int64_t guess = static_cast<int64_t>(near) + (id - entries_[near].id);
-      if (guess >= 0 && guess < static_cast<int64_t>(entries_.size()) && matches(static_cast<size_t>(guess), tree, id)) return entries_[static_cast<size_t>(guess)].at;
+      if (guess >= 0 && guess < static_cast<int64_t>(entries_.size()) && matches(static_cast<size_t>(guess), tree, id))
+        return entries_[static_cast<size_t>(guess)].at;
     }
     const auto it = std::lower_bound(entries_.begin(), entries_.end(), Entry{tree, id, 0}, before);
     return it != entries_.end() && it->tree == tree && it->id == id ? it->at : -1;
@@ -89,8 +91,9 @@ Result<std::vector<double>> read_tree_values(const ir::Node& n, const std::strin
 
 Result<TreeSpec> read_trees(const ir::Node& n, const std::string& votes) {
   TreeSpec s;
-  const auto trees = n.ints("nodes_treeids"), ids = n.ints("nodes_nodeids"), features = n.ints("nodes_featureids"), yes = n.ints("nodes_truenodeids"),
-             no = n.ints("nodes_falsenodeids"), missing = n.ints("nodes_missing_value_tracks_true");
+  const auto trees = n.ints("nodes_treeids"), ids = n.ints("nodes_nodeids"), features = n.ints("nodes_featureids"),
+             yes = n.ints("nodes_truenodeids"), no = n.ints("nodes_falsenodeids"),
+             missing = n.ints("nodes_missing_value_tracks_true");
   const auto modes = n.strings("nodes_modes");
   TRN_ASSIGN(const auto values, read_tree_values(n, "nodes_values"));
   const size_t count = ids.size();
@@ -116,7 +119,8 @@ Result<TreeSpec> read_trees(const ir::Node& n, const std::string& votes) {
     node.yes = index.find(trees[i], yes[i], i);
     node.no = index.find(trees[i], no[i], i);
     if (node.yes < 0 || node.no < 0)
-      return invalid_argument("node {} of tree {} has the children {} and {}: one of them is no node of this tree", ids[i], trees[i], yes[i], no[i]);
+      return invalid_argument("node {} of tree {} has the children {} and {}: one of them is no node of this tree",
+                              ids[i], trees[i], yes[i], no[i]);
     is_child[static_cast<size_t>(node.yes)] = is_child[static_cast<size_t>(node.no)] = 1;
   }
   // The root of each tree, in the order in which the trees come; every tree must have exactly one.
@@ -125,12 +129,14 @@ Result<TreeSpec> read_trees(const ir::Node& n, const std::string& votes) {
   std::vector<int64_t> seen;
   for (int64_t r : s.roots) seen.push_back(trees[static_cast<size_t>(r)]);
   std::sort(seen.begin(), seen.end());
-  if (std::adjacent_find(seen.begin(), seen.end()) != seen.end()) return invalid_argument("a tree has two nodes that are no node's child: there must be one root");
+  if (std::adjacent_find(seen.begin(), seen.end()) != seen.end())
+    return invalid_argument("a tree has two nodes that are no node's child: there must be one root");
   for (size_t i = 0; i < count; ++i)
     if ((i == 0 || trees[i] != trees[i - 1]) && !std::binary_search(seen.begin(), seen.end(), trees[i]))
       return invalid_argument("tree {} has no root: every node of it is the child of another", trees[i]);
 
-  const auto vote_trees = n.ints(votes + "_treeids"), vote_ids = n.ints(votes + "_nodeids"), vote_targets = n.ints(votes + "_ids");
+  const auto vote_trees = n.ints(votes + "_treeids"), vote_ids = n.ints(votes + "_nodeids"),
+             vote_targets = n.ints(votes + "_ids");
   TRN_ASSIGN(const auto weights, read_tree_values(n, votes + "_weights"));
   TRN_TRY(same_size(vote_trees.size(), vote_ids.size(), (votes + "_treeids").c_str()));
   TRN_TRY(same_size(vote_targets.size(), vote_ids.size(), (votes + "_ids").c_str()));
@@ -139,7 +145,9 @@ Result<TreeSpec> read_trees(const ir::Node& n, const std::string& votes) {
   std::vector<int64_t> owner(vote_ids.size());
   for (size_t v = 0, near = 0; v < owner.size(); ++v) {
     owner[v] = index.find(vote_trees[v], vote_ids[v], near);
-    if (owner[v] < 0) return invalid_argument("{}_nodeids names node {} of tree {}, which does not exist", votes, vote_ids[v], vote_trees[v]);
+    if (owner[v] < 0)
+      return invalid_argument("{}_nodeids names node {} of tree {}, which does not exist", votes, vote_ids[v],
+                              vote_trees[v]);
     near = static_cast<size_t>(owner[v]);
     ++s.nodes[near].end;
   }
@@ -150,25 +158,31 @@ Result<TreeSpec> read_trees(const ir::Node& n, const std::string& votes) {
     at += n_votes;
   }
   s.votes.resize(owner.size());
-  for (size_t v = 0; v < owner.size(); ++v) s.votes[static_cast<size_t>(s.nodes[static_cast<size_t>(owner[v])].end++)] = {vote_targets[v], weights[v]};
+  for (size_t v = 0; v < owner.size(); ++v)
+    s.votes[static_cast<size_t>(s.nodes[static_cast<size_t>(owner[v])].end++)] = {vote_targets[v], weights[v]};
   return s;
 }
 
 Result<TreeSpec> read_tree_ensemble(const ir::Node& n) {
   TreeSpec s;
-  const auto features = n.ints("nodes_featureids"), yes = n.ints("nodes_truenodeids"), no = n.ints("nodes_falsenodeids"), yes_leaf = n.ints("nodes_trueleafs"),
-             no_leaf = n.ints("nodes_falseleafs"), missing = n.ints("nodes_missing_value_tracks_true"), targets = n.ints("leaf_targetids");
-  const Tensor *modes = n.tensor_attr("nodes_modes"), *splits = n.tensor_attr("nodes_splits"), *leaf_weights = n.tensor_attr("leaf_weights"),
-               *members = n.tensor_attr("membership_values");
-  if (!modes || !splits || !leaf_weights) return invalid_argument("attributes nodes_modes, nodes_splits and leaf_weights are required");
-  if (modes->dtype() != DType::u8) return invalid_argument("attribute nodes_modes has type {}, it must be uint8", dtype_name(modes->dtype()));
+  const auto features = n.ints("nodes_featureids"), yes = n.ints("nodes_truenodeids"),
+             no = n.ints("nodes_falsenodeids"), yes_leaf = n.ints("nodes_trueleafs"),
+             no_leaf = n.ints("nodes_falseleafs"), missing = n.ints("nodes_missing_value_tracks_true"),
+             targets = n.ints("leaf_targetids");
+  const Tensor *modes = n.tensor_attr("nodes_modes"), *splits = n.tensor_attr("nodes_splits"),
+               *leaf_weights = n.tensor_attr("leaf_weights"), *members = n.tensor_attr("membership_values");
+  if (!modes || !splits || !leaf_weights)
+    return invalid_argument("attributes nodes_modes, nodes_splits and leaf_weights are required");
+  if (modes->dtype() != DType::u8)
+    return invalid_argument("attribute nodes_modes has type {}, it must be uint8", dtype_name(modes->dtype()));
   TRN_ASSIGN(const auto values, doubles(*splits));
   TRN_ASSIGN(const auto weights, doubles(*leaf_weights));
   if (members) {
     TRN_ASSIGN(s.members, doubles(*members));
   }
   const size_t count = features.size(), leaves = targets.size();
-  if (static_cast<int64_t>(count + leaves) > kMaxNodes) return invalid_argument("{} tree nodes are too many", count + leaves);
+  if (static_cast<int64_t>(count + leaves) > kMaxNodes)
+    return invalid_argument("{} tree nodes are too many", count + leaves);
   TRN_TRY(same_size(yes.size(), count, "nodes_truenodeids"));
   TRN_TRY(same_size(no.size(), count, "nodes_falsenodeids"));
   TRN_TRY(same_size(yes_leaf.size(), count, "nodes_trueleafs"));
@@ -183,13 +197,16 @@ Result<TreeSpec> read_tree_ensemble(const ir::Node& n) {
   for (size_t i = 0; i < count; ++i) {
     TreeSpec::Node& node = s.nodes[i];
     const uint8_t mode = modes->data<uint8_t>()[i];
-    if (mode >= static_cast<uint8_t>(TreeMode::leaf)) return invalid_argument("attribute nodes_modes has an entry {}", mode);
+    if (mode >= static_cast<uint8_t>(TreeMode::leaf))
+      return invalid_argument("attribute nodes_modes has an entry {}", mode);
     node.mode = static_cast<TreeMode>(mode);
     node.feature = features[i];
     node.value = values[i];
     node.missing_true = !missing.empty() && missing[i] != 0;
     const auto child = [&](int64_t id, bool leaf) -> Result<int64_t> {
-      if (id < 0 || id >= static_cast<int64_t>(leaf ? leaves : count)) return invalid_argument("node {} has the {} {} as child, there are {}", i, leaf ? "leaf" : "node", id, leaf ? leaves : count);
+      if (id < 0 || id >= static_cast<int64_t>(leaf ? leaves : count))
+        return invalid_argument("node {} has the {} {} as child, there are {}", i, leaf ? "leaf" : "node", id,
+                                leaf ? leaves : count);
       return leaf ? static_cast<int64_t>(count) + id : id;
     };
     TRN_ASSIGN(node.yes, child(yes[i], yes_leaf[i] != 0));
@@ -197,7 +214,8 @@ Result<TreeSpec> read_tree_ensemble(const ir::Node& n) {
     if (node.mode != TreeMode::member) continue;
     node.begin = static_cast<int64_t>(member);
     while (member < s.members.size() && !std::isnan(s.members[member])) ++member;
-    if (member == s.members.size()) return invalid_argument("attribute membership_values has fewer sets than there are nodes that need one");
+    if (member == s.members.size())
+      return invalid_argument("attribute membership_values has fewer sets than there are nodes that need one");
     node.end = static_cast<int64_t>(member++);
   }
   for (size_t i = 0; i < leaves; ++i) {
@@ -206,12 +224,14 @@ Result<TreeSpec> read_tree_ensemble(const ir::Node& n) {
     s.votes.push_back({targets[i], weights[i]});
   }
   for (int64_t r : n.ints("tree_roots")) {
-    if (r < 0 || r >= static_cast<int64_t>(count)) return invalid_argument("attribute tree_roots has an entry {}, there are {} nodes", r, count);
+    if (r < 0 || r >= static_cast<int64_t>(count))
+      return invalid_argument("attribute tree_roots has an entry {}, there are {} nodes", r, count);
     s.roots.push_back(r);
   }
   s.targets = n.attr("n_targets", 1);
   const int64_t aggregate = n.attr("aggregate_function", 1);
-  if (aggregate < 0 || aggregate > 3) return invalid_argument("attribute aggregate_function is {}, expected 0 to 3", aggregate);
+  if (aggregate < 0 || aggregate > 3)
+    return invalid_argument("attribute aggregate_function is {}, expected 0 to 3", aggregate);
   s.aggregate = static_cast<TreeAggregate>(aggregate);
   return s;
 }
@@ -228,7 +248,8 @@ class TreeEngine<T>::Builder {
     if (spec_.targets < 1 || spec_.targets > (1 << 20)) return invalid_argument("there are {} targets", spec_.targets);
     e_.single_ = spec_.targets == 1;
     for (const TreeSpec::Vote& v : spec_.votes)
-      if (v.target < 0 || v.target >= spec_.targets) return invalid_argument("a leaf votes for target {}, there are {}", v.target, spec_.targets);
+      if (v.target < 0 || v.target >= spec_.targets)
+        return invalid_argument("a leaf votes for target {}, there are {}", v.target, spec_.targets);
     entry_.assign(spec_.nodes.size(), kNone);
     for (size_t i = 0; i < spec_.nodes.size(); ++i) TRN_TRY(split(static_cast<int64_t>(i)));
     place_.assign(splits_.size(), UINT32_MAX);
@@ -251,7 +272,8 @@ class TreeEngine<T>::Builder {
     }
     if (e_.single_) {
       e_.value_.resize(leaf_.size());
-      for (size_t i = 0; i < leaf_.size(); ++i) e_.value_[i] = e_.votes_.empty() || leaf_[i] == UINT32_MAX ? T{0} : e_.votes_[leaf_[i]].weight;
+      for (size_t i = 0; i < leaf_.size(); ++i)
+        e_.value_[i] = e_.votes_.empty() || leaf_[i] == UINT32_MAX ? T{0} : e_.votes_[leaf_[i]].weight;
       e_.votes_.clear();
       e_.vote_begin_.clear();
     } else {
@@ -343,7 +365,8 @@ class TreeEngine<T>::Builder {
       default: {
         Ref rest = no;
         if (n.begin == n.end) rest = {equal_split(std::nan(""), n.feature, n.missing_true, yes, no), false};
-        for (int64_t m = n.begin; m < n.end; ++m) rest = {equal_split(spec_.members[static_cast<size_t>(m)], n.feature, n.missing_true, yes, rest), false};
+        for (int64_t m = n.begin; m < n.end; ++m)
+          rest = {equal_split(spec_.members[static_cast<size_t>(m)], n.feature, n.missing_true, yes, rest), false};
         entry = rest.id;
       }
     }
@@ -404,7 +427,7 @@ class TreeEngine<T>::Builder {
   // The longest way from the tree's root to a leaf; an error when some way leads in a circle.
   Status count_steps(uint32_t first) {
     const auto size = static_cast<uint32_t>(threshold_.size()) - first;
-    std::vector<int> depth(size, -1);      // -1: not seen, -2: on the way
+    std::vector<int> depth(size, -1);  // -1: not seen, -2: on the way
     std::vector<uint32_t> stack{0};
     while (!stack.empty()) {
       const uint32_t k = stack.back();

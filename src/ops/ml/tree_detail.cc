@@ -6,9 +6,9 @@
 namespace trunnion::ops {
 namespace {
 
-constexpr int64_t kRows = 256;       // rows that walk one tree before the next, at most
-constexpr int64_t kLanes = 8;        // rows that walk together at least
-constexpr int64_t kFewRows = 5;      // fewer than these walk many trees at once instead
+constexpr int64_t kRows = 256;        // rows that walk one tree before the next, at most
+constexpr int64_t kLanes = 8;         // rows that walk together at least
+constexpr int64_t kFewRows = 5;       // fewer than these walk many trees at once instead
 constexpr int64_t kBytes = 24 << 10;  // of x that walk one tree before the next: what stays in the cache
 constexpr int64_t kTreesAtOnce = 64;
 
@@ -42,7 +42,8 @@ void TreeEngine<T>::run_rows(const T* x, int64_t rows, int64_t columns, Finish f
   uint8_t few_voted[kOnStack];
   std::vector<T> many;
   std::vector<uint8_t> many_voted;
-  const int64_t step = std::clamp<int64_t>(kBytes / (columns * static_cast<int64_t>(sizeof(T)) + 1) / 64 * 64, 64, kRows);
+  const int64_t step =
+      std::clamp<int64_t>(kBytes / (columns * static_cast<int64_t>(sizeof(T)) + 1) / 64 * 64, 64, kRows);
   for (int64_t begin = 0; begin < rows; begin += step) {
     const int64_t n = std::min(step, rows - begin), size = n * targets_;
     T* scores = few;
@@ -65,7 +66,8 @@ void TreeEngine<T>::run_rows(const T* x, int64_t rows, int64_t columns, Finish f
 
 template <class T>
 template <class Link>
-void TreeEngine<T>::walk(const Forest<Link>& f, const T* x, int64_t rows, int64_t columns, T* scores, uint8_t* voted) const {
+void TreeEngine<T>::walk(const Forest<Link>& f, const T* x, int64_t rows, int64_t columns, T* scores,
+                         uint8_t* voted) const {
   const kernels::TreeWalk<T, Link>& kernel = kernels::tree_walk<T, Link>();
   const bool has_nan = kernels::any_nan(x, rows * columns);
   const auto trees = static_cast<int64_t>(first_.size());
@@ -74,7 +76,8 @@ void TreeEngine<T>::walk(const Forest<Link>& f, const T* x, int64_t rows, int64_
   if (block > 0) {
     for (int64_t t = 0; t < trees; ++t) {
       const uint32_t first = first_[static_cast<size_t>(t)];
-      kernel.rows(f.threshold.data() + first, f.link.data() + first, x, columns, block, steps_[static_cast<size_t>(t)], has_nan, slot);
+      kernel.rows(f.threshold.data() + first, f.link.data() + first, x, columns, block, steps_[static_cast<size_t>(t)],
+                  has_nan, slot);
       add([&](int64_t r) { return first + slot[r]; }, block, scores, voted);
     }
   }
@@ -83,7 +86,8 @@ void TreeEngine<T>::walk(const Forest<Link>& f, const T* x, int64_t rows, int64_
       const int64_t n = std::min(kTreesAtOnce, trees - t);
       const int steps = *std::max_element(steps_.begin() + t, steps_.begin() + t + n);
       kernel.trees(f.threshold.data(), f.link.data(), first_.data() + t, n, x + r * columns, steps, has_nan, slot);
-      for (int64_t i = 0; i < n; ++i) add([&](int64_t) { return slot[i]; }, 1, scores + r * targets_, voted + r * targets_);
+      for (int64_t i = 0; i < n; ++i)
+        add([&](int64_t) { return slot[i]; }, 1, scores + r * targets_, voted + r * targets_);
     }
   }
 }

@@ -15,7 +15,7 @@ struct TreeSpec {
     bool missing_true = false;  // NaN goes to `yes`
     int64_t feature = 0;
     double value = 0;
-    int64_t yes = -1, no = -1;  // nodes
+    int64_t yes = -1, no = -1;   // nodes
     int64_t begin = 0, end = 0;  // leaf: its votes; member: the values
   };
   struct Vote {
@@ -46,8 +46,8 @@ class TreeEngine {
   // The error when a node looks at a feature that x does not have.
   Status check(int64_t columns) const;
 
-  // finish(row, count, scores, voted): scores [count, targets] of these rows, aggregated over the trees; voted (the same
-  // shape) tells which targets got any vote, and is null when every one did. On any thread; scores may be changed.
+  // finish(row, count, scores, voted): scores [count, targets] of these rows, aggregated over the trees; voted (the
+  // same shape) tells which targets got any vote, and is null when every one did. On any thread; scores may be changed.
   using Finish = FunctionRef<void(int64_t row, int64_t count, T* scores, const uint8_t* voted)>;
   void run(KernelContext& ctx, const T* x, int64_t rows, int64_t columns, Finish finish) const;
 
@@ -75,11 +75,11 @@ class TreeEngine {
   bool narrow_ = false;
   Forest<uint32_t> small_;
   Forest<uint64_t> large_;
-  std::vector<uint32_t> first_;  // of each tree
-  std::vector<int> steps_;       // of each tree
-  bool single_ = false;          // one target, and every leaf has one vote:
-  std::vector<T> value_;         //   by node
-  std::vector<uint32_t> leaf_;   // else by node: which leaf
+  std::vector<uint32_t> first_;       // of each tree
+  std::vector<int> steps_;            // of each tree
+  bool single_ = false;               // one target, and every leaf has one vote:
+  std::vector<T> value_;              //   by node
+  std::vector<uint32_t> leaf_;        // else by node: which leaf
   std::vector<uint32_t> vote_begin_;  // by leaf, and one more
   std::vector<Vote> votes_;
 };

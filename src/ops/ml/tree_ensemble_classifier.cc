@@ -115,7 +115,8 @@ Result<std::unique_ptr<Kernel>> make_typed(const ir::Node& n) {
   rules.all_positive = std::all_of(spec.votes.begin(), spec.votes.end(), [](const auto& v) { return v.weight >= 0; });
   if (spec.targets == 2 && base.size() != 2 && !spec.votes.empty()) {
     const int64_t first = spec.votes[0].target;
-    if (std::all_of(spec.votes.begin(), spec.votes.end(), [&](const auto& v) { return v.target == first; })) rules.only_class = static_cast<int>(first);
+    if (std::all_of(spec.votes.begin(), spec.votes.end(), [&](const auto& v) { return v.target == first; }))
+      rules.only_class = static_cast<int>(first);
   }
   TRN_ASSIGN(auto engine, TreeEngine<T>::make(spec));
   return std::unique_ptr<Kernel>(new TreeClassifier<T>(std::move(engine), std::move(rules)));
@@ -128,7 +129,11 @@ struct Maker {
 };
 
 constexpr OpDef kDefs[] = {
-    {"TreeEnsembleClassifier", infer, cpu<Maker>(DType::f32 | DType::f64 | DType::i64 | DType::i32), {.reviewed = 3}, "ai.onnx.ml"},
+    {"TreeEnsembleClassifier",
+     infer,
+     cpu<Maker>(DType::f32 | DType::f64 | DType::i64 | DType::i32),
+     {.reviewed = 3},
+     "ai.onnx.ml"},
 };
 
 }  // namespace

@@ -17,14 +17,16 @@ Result<TreeSpec> read(const ir::Node& n) {
   const std::string name = n.attr("aggregate_function", "SUM");
   constexpr std::string_view kNames[] = {"AVERAGE", "SUM", "MIN", "MAX"};
   const auto it = std::find(std::begin(kNames), std::end(kNames), name);
-  if (it == std::end(kNames)) return invalid_argument("attribute aggregate_function is '{}', expected AVERAGE, SUM, MIN or MAX", name);
+  if (it == std::end(kNames))
+    return invalid_argument("attribute aggregate_function is '{}', expected AVERAGE, SUM, MIN or MAX", name);
   s.aggregate = static_cast<TreeAggregate>(it - std::begin(kNames));
   return s;
 }
 
 Result<PostTransform> read_transform(const ir::Node& n) {
   if (!is_ensemble(n)) return post_transform(n.attr("post_transform", "NONE"));
-  constexpr PostTransform kCodes[] = {PostTransform::none, PostTransform::softmax, PostTransform::logistic, PostTransform::softmax_zero, PostTransform::probit};
+  constexpr PostTransform kCodes[] = {PostTransform::none, PostTransform::softmax, PostTransform::logistic,
+                                      PostTransform::softmax_zero, PostTransform::probit};
   const int64_t code = n.attr("post_transform", 0);
   if (code < 0 || code > 4) return invalid_argument("attribute post_transform is {}, expected 0 to 4", code);
   return kCodes[code];
@@ -40,7 +42,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
 template <class T>
 class TreeRegressor final : public Kernel {
  public:
-  TreeRegressor(TreeEngine<T> engine, PostTransform transform, std::vector<T> base) : engine_(std::move(engine)), transform_(transform), base_(std::move(base)) {}
+  TreeRegressor(TreeEngine<T> engine, PostTransform transform, std::vector<T> base)
+      : engine_(std::move(engine)), transform_(transform), base_(std::move(base)) {}
 
   Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override {
     TRN_TRY(engine_.check(column_count(ctx.in(0))));
@@ -60,7 +63,8 @@ class TreeRegressor final : public Kernel {
     const int64_t targets = y.dim(1);
     engine_.run(ctx, from, row_count(x), column_count(x), [&](int64_t row, int64_t count, T* scores, const uint8_t*) {
       if (!base_.empty())
-        for (int64_t i = 0; i < count * targets; ++i) scores[i] += base_[base_.size() == 1 ? 0 : static_cast<size_t>(i % targets)];
+        for (int64_t i = 0; i < count * targets; ++i)
+          scores[i] += base_[base_.size() == 1 ? 0 : static_cast<size_t>(i % targets)];
       if (transform_ != PostTransform::none) transform(scores, count, targets);
       for (int64_t i = 0; i < count * targets; ++i) {
         if (y.dtype == DType::f64)
@@ -97,7 +101,8 @@ Result<std::unique_ptr<Kernel>> make_typed(const ir::Node& n) {
   if (!base.empty() && base.size() != 1 && static_cast<int64_t>(base.size()) != spec.targets)
     return invalid_argument("attribute base_values has {} entries, there are {} targets", base.size(), spec.targets);
   TRN_ASSIGN(auto engine, TreeEngine<T>::make(spec));
-  return std::unique_ptr<Kernel>(new TreeRegressor<T>(std::move(engine), transform, std::vector<T>(base.begin(), base.end())));
+  return std::unique_ptr<Kernel>(
+      new TreeRegressor<T>(std::move(engine), transform, std::vector<T>(base.begin(), base.end())));
 }
 
 struct Maker {
@@ -107,7 +112,11 @@ struct Maker {
 };
 
 constexpr OpDef kDefs[] = {
-    {"TreeEnsembleRegressor", infer, cpu<Maker>(DType::f32 | DType::f64 | DType::i64 | DType::i32), {.reviewed = 3}, "ai.onnx.ml"},
+    {"TreeEnsembleRegressor",
+     infer,
+     cpu<Maker>(DType::f32 | DType::f64 | DType::i64 | DType::i32),
+     {.reviewed = 3},
+     "ai.onnx.ml"},
     {"TreeEnsemble", infer, cpu_widened<Maker>(DType::f32 | DType::f64 | DType::f16), {.reviewed = 5}, "ai.onnx.ml"},
 };
 

@@ -12,7 +12,8 @@ struct Vote {
   int64_t node, target;
   float weight;
 };
-std::vector<ir::Attr> stump(const std::string& prefix, const std::vector<Vote>& votes, const std::string& mode = "BRANCH_LEQ", int64_t missing = 0, float value = 0) {
+std::vector<ir::Attr> stump(const std::string& prefix, const std::vector<Vote>& votes,
+                            const std::string& mode = "BRANCH_LEQ", int64_t missing = 0, float value = 0) {
   Ints trees(votes.size(), 0), nodes, targets;
   Floats weights;
   for (const Vote& v : votes) nodes.push_back(v.node), targets.push_back(v.target), weights.push_back(v.weight);
@@ -30,7 +31,9 @@ std::vector<ir::Attr> stump(const std::string& prefix, const std::vector<Vote>& 
           {prefix + "_weights", weights}};
 }
 
-OpRun regressor(std::vector<ir::Attr> attrs, Tensor x) { return {.op = "TreeEnsembleRegressor", .opset = 3, .inputs = {x}, .attrs = std::move(attrs), .domain = "ai.onnx.ml"}; }
+OpRun regressor(std::vector<ir::Attr> attrs, Tensor x) {
+  return {.op = "TreeEnsembleRegressor", .opset = 3, .inputs = {x}, .attrs = std::move(attrs), .domain = "ai.onnx.ml"};
+}
 
 TEST(TreeEnsembleRegressor, ModesAndMissingValues) {
   const float inf = INFINITY;
@@ -38,9 +41,10 @@ TEST(TreeEnsembleRegressor, ModesAndMissingValues) {
   const struct {
     const char* mode;
     bool (*holds)(float x, float t);
-  } modes[] = {{"BRANCH_LEQ", [](float x, float t) { return x <= t; }}, {"BRANCH_LT", [](float x, float t) { return x < t; }},
-               {"BRANCH_GTE", [](float x, float t) { return x >= t; }}, {"BRANCH_GT", [](float x, float t) { return x > t; }},
-               {"BRANCH_EQ", [](float x, float t) { return x == t; }},  {"BRANCH_NEQ", [](float x, float t) { return x != t; }}};
+  } modes[] = {
+      {"BRANCH_LEQ", [](float x, float t) { return x <= t; }}, {"BRANCH_LT", [](float x, float t) { return x < t; }},
+      {"BRANCH_GTE", [](float x, float t) { return x >= t; }}, {"BRANCH_GT", [](float x, float t) { return x > t; }},
+      {"BRANCH_EQ", [](float x, float t) { return x == t; }},  {"BRANCH_NEQ", [](float x, float t) { return x != t; }}};
   for (const auto& m : modes)
     for (const int64_t missing : {0, 1})
       for (const float t : {0.0f, -0.0f, 1.0f, inf, -inf, NAN}) {
@@ -48,9 +52,11 @@ TEST(TreeEnsembleRegressor, ModesAndMissingValues) {
         for (float x : xs) want.push_back(m.holds(x, t) || (missing && std::isnan(x)) ? 1.0f : 2.0f);
         for (const int64_t copies : {1, 3}) {  // few rows and many
           Floats data, expected;
-          for (int64_t c = 0; c < copies; ++c) data.insert(data.end(), xs.begin(), xs.end()), expected.insert(expected.end(), want.begin(), want.end());
+          for (int64_t c = 0; c < copies; ++c)
+            data.insert(data.end(), xs.begin(), xs.end()), expected.insert(expected.end(), want.begin(), want.end());
           const auto attrs = stump("target", {{1, 0, 1}, {2, 0, 2}}, m.mode, missing, t);
-          EXPECT_EQ(values<float>(output(regressor(attrs, tensor<float>({8 * copies, 1}, data)))), expected) << m.mode << " " << t << " missing " << missing;
+          EXPECT_EQ(values<float>(output(regressor(attrs, tensor<float>({8 * copies, 1}, data)))), expected)
+              << m.mode << " " << t << " missing " << missing;
           std::vector<double> wide(data.begin(), data.end());
           EXPECT_EQ(values<float>(output(regressor(attrs, tensor<double>({8 * copies, 1}, wide)))), expected);
         }
@@ -65,11 +71,20 @@ TEST(TreeEnsembleRegressor, TargetsBaseValuesAndAggregates) {
   attrs.push_back({"base_values", Floats{10, 20}});
   EXPECT_EQ(values<float>(output(regressor(attrs, x))), (Floats{12, 16, 10, 28, 12, 16}));
   // Integers are compared as floats.
-  EXPECT_EQ(values<float>(output(regressor(attrs, tensor<int64_t>({3, 1}, {-1, 1, 0})))), (Floats{12, 16, 10, 28, 12, 16}));
+  EXPECT_EQ(values<float>(output(regressor(attrs, tensor<int64_t>({3, 1}, {-1, 1, 0})))),
+            (Floats{12, 16, 10, 28, 12, 16}));
 
-  std::vector<ir::Attr> two{{"nodes_treeids", Ints{0, 1}},        {"nodes_nodeids", Ints{0, 0}},      {"nodes_featureids", Ints{0, 0}}, {"nodes_values", Floats{0, 0}},
-                            {"nodes_modes", Strings{"LEAF", "LEAF"}}, {"nodes_truenodeids", Ints{0, 0}}, {"nodes_falsenodeids", Ints{0, 0}},
-                            {"target_treeids", Ints{0, 1}},       {"target_nodeids", Ints{0, 0}},     {"target_ids", Ints{0, 0}},       {"target_weights", Floats{3, -5}}};
+  std::vector<ir::Attr> two{{"nodes_treeids", Ints{0, 1}},
+                            {"nodes_nodeids", Ints{0, 0}},
+                            {"nodes_featureids", Ints{0, 0}},
+                            {"nodes_values", Floats{0, 0}},
+                            {"nodes_modes", Strings{"LEAF", "LEAF"}},
+                            {"nodes_truenodeids", Ints{0, 0}},
+                            {"nodes_falsenodeids", Ints{0, 0}},
+                            {"target_treeids", Ints{0, 1}},
+                            {"target_nodeids", Ints{0, 0}},
+                            {"target_ids", Ints{0, 0}},
+                            {"target_weights", Floats{3, -5}}};
   const std::pair<const char*, float> cases[] = {{"SUM", -2}, {"AVERAGE", -1}, {"MIN", -5}, {"MAX", 3}};
   for (const auto& [name, want] : cases) {
     auto a = two;
@@ -84,7 +99,8 @@ TEST(TreeEnsembleRegressor, DoubleThresholds) {
   attrs.erase(attrs.begin() + 3);
   attrs.push_back({"nodes_values_as_tensor", tensor<double>({3}, {0.1, 0, 0})});
   // 0.1f is larger than 0.1.
-  EXPECT_EQ(values<float>(output(regressor(attrs, tensor<float>({2, 1}, {0.1f, std::nextafter(0.1f, 0.0f)})))), (Floats{2, 1}));
+  EXPECT_EQ(values<float>(output(regressor(attrs, tensor<float>({2, 1}, {0.1f, std::nextafter(0.1f, 0.0f)})))),
+            (Floats{2, 1}));
   EXPECT_EQ(values<float>(output(regressor(attrs, tensor<double>({2, 1}, {0.1, 0.1000001})))), (Floats{1, 2}));
 }
 
@@ -106,7 +122,12 @@ std::pair<Ints, Floats> classify(std::vector<Vote> votes, Ints labels, std::vect
   auto attrs = stump("class", votes);
   attrs.push_back({"classlabels_int64s", std::move(labels)});
   attrs.insert(attrs.end(), more.begin(), more.end());
-  const auto r = outputs({.op = "TreeEnsembleClassifier", .opset = 3, .inputs = {tensor<float>({2, 1}, {-1, 1})}, .attrs = attrs, .outputs = 2, .domain = "ai.onnx.ml"});
+  const auto r = outputs({.op = "TreeEnsembleClassifier",
+                          .opset = 3,
+                          .inputs = {tensor<float>({2, 1}, {-1, 1})},
+                          .attrs = attrs,
+                          .outputs = 2,
+                          .domain = "ai.onnx.ml"});
   return {values<int64_t>(r[0]), values<float>(r[1])};
 }
 void expect_near(const Floats& have, const Floats& want) {
@@ -121,7 +142,8 @@ TEST(TreeEnsembleClassifier, TwoClassesVotesForOne) {
   r = classify({{1, 0, -0.2f}, {2, 0, 0.7f}}, {5, 7});
   EXPECT_EQ(r.first, (Ints{5, 7}));
   expect_near(r.second, {0.2f, -0.2f, -0.7f, 0.7f});
-  r = classify({{1, 0, -0.2f}, {2, 0, 0.7f}}, {5, 7}, {{"post_transform", std::string("LOGISTIC")}, {"base_values", Floats{0.1f}}});
+  r = classify({{1, 0, -0.2f}, {2, 0, 0.7f}}, {5, 7},
+               {{"post_transform", std::string("LOGISTIC")}, {"base_values", Floats{0.1f}}});
   EXPECT_EQ(r.first, (Ints{5, 7}));
   expect_near(r.second, {0.52497917f, 0.47502083f, 0.31002551f, 0.68997448f});
   r = classify({{1, 1, 0.2f}, {2, 1, 0.7f}}, {5, 7}, {{"post_transform", std::string("LOGISTIC")}});
@@ -136,7 +158,8 @@ TEST(TreeEnsembleClassifier, MoreClasses) {
   r = classify({{1, 0, -0.2f}, {2, 2, -0.3f}}, {5, 7, 9}, {{"post_transform", std::string("SOFTMAX")}});
   EXPECT_EQ(r.first, (Ints{5, 9}));
   expect_near(r.second, {0.2904608f, 0.3547696f, 0.3547696f, 0.36485454f, 0.36485454f, 0.2702909f});
-  r = classify({{1, 0, 0.2f}, {2, 1, 0.3f}}, {5, 7, 9}, {{"post_transform", std::string("SOFTMAX_ZERO")}, {"base_values", Floats{0.5f, 0, 0.1f}}});
+  r = classify({{1, 0, 0.2f}, {2, 1, 0.3f}}, {5, 7, 9},
+               {{"post_transform", std::string("SOFTMAX_ZERO")}, {"base_values", Floats{0.5f, 0, 0.1f}}});
   EXPECT_EQ(r.first, (Ints{5, 5}));
   expect_near(r.second, {0.6456563f, 0, 0.3543437f, 0.40175957f, 0.32893291f, 0.26930749f});
 }
@@ -144,7 +167,12 @@ TEST(TreeEnsembleClassifier, MoreClasses) {
 TEST(TreeEnsembleClassifier, StringLabels) {
   auto attrs = stump("class", {{1, 0, 1}, {2, 1, 1}, {1, 2, 0}});
   attrs.push_back({"classlabels_strings", Strings{"a", "b", "c"}});
-  const auto r = outputs({.op = "TreeEnsembleClassifier", .opset = 1, .inputs = {tensor<double>({2, 1}, {-1, 1})}, .attrs = attrs, .outputs = 2, .domain = "ai.onnx.ml"});
+  const auto r = outputs({.op = "TreeEnsembleClassifier",
+                          .opset = 1,
+                          .inputs = {tensor<double>({2, 1}, {-1, 1})},
+                          .attrs = attrs,
+                          .outputs = 2,
+                          .domain = "ai.onnx.ml"});
   EXPECT_EQ(texts(r[0]), (Strings{"a", "b"}));
   EXPECT_EQ(values<float>(r[1]), (Floats{1, 0, 0, 0, 1, 0}));
 }
@@ -164,7 +192,11 @@ TEST(TreeEnsemble, MembershipAndMissing) {
                                     {"membership_values", tensor<float>({6}, {1.2f, 3.7f, 8, NAN, 7, NAN})},
                                     {"tree_roots", Ints{0}},
                                     {"n_targets", int64_t{3}}};
-  OpRun r{.op = "TreeEnsemble", .opset = 5, .inputs = {tensor<float>({6, 1}, {1.2f, 3.4f, 8, 7, NAN, 3.7f})}, .attrs = attrs, .domain = "ai.onnx.ml"};
+  OpRun r{.op = "TreeEnsemble",
+          .opset = 5,
+          .inputs = {tensor<float>({6, 1}, {1.2f, 3.4f, 8, 7, NAN, 3.7f})},
+          .attrs = attrs,
+          .domain = "ai.onnx.ml"};
   const Floats want{10, 0, 0, 0, 0, 30, 10, 0, 0, 0, 20, 0, 0, 20, 0, 10, 0, 0};
   EXPECT_EQ(values<float>(output(r)), want);
   r.inputs = {half({2, 1}, {8, 9})};
@@ -189,7 +221,8 @@ TEST(TreeEnsemble, SharedAndCircular) {
                            {"n_targets", int64_t{1}}},
                  .domain = "ai.onnx.ml"};
   };
-  EXPECT_EQ(values<double>(output(with({1, 0, 0}, {1, 1, 1}))), (std::vector<double>{1, 2, 1, 2}));  // both ways lead to node 1
+  EXPECT_EQ(values<double>(output(with({1, 0, 0}, {1, 1, 1}))),
+            (std::vector<double>{1, 2, 1, 2}));  // both ways lead to node 1
   EXPECT_NE(failure(with({1, 0, 0}, {2, 1, 0})).find("circle"), std::string::npos);
 }
 
@@ -200,23 +233,31 @@ TEST(TreeEnsemble, ManyTreesAndRows) {
   Strings modes;
   for (int64_t t = 0; t < 130; ++t)
     for (int64_t k = 0; k < 3; ++k) {
-      trees.push_back(t), nodes.push_back(k), features.push_back(k == 0 ? t % 3 : 0), yes.push_back(k == 0 ? 1 : 0), no.push_back(k == 0 ? 2 : 0);
+      trees.push_back(t), nodes.push_back(k), features.push_back(k == 0 ? t % 3 : 0), yes.push_back(k == 0 ? 1 : 0),
+          no.push_back(k == 0 ? 2 : 0);
       splits.push_back(static_cast<float>(t % 11) / 10), modes.push_back(k == 0 ? "BRANCH_LEQ" : "LEAF");
-      if (k) vote_trees.push_back(t), vote_nodes.push_back(k), ids.push_back(0), weights.push_back(static_cast<float>(t * k) * 0.37f);
+      if (k)
+        vote_trees.push_back(t), vote_nodes.push_back(k), ids.push_back(0),
+            weights.push_back(static_cast<float>(t * k) * 0.37f);
     }
   const int64_t rows = 300;
   Floats x, want;
   for (int64_t i = 0; i < rows * 3; ++i) x.push_back(static_cast<float>(i * 7 % 101) / 100);
   for (int64_t r = 0; r < rows; ++r) {
     float sum = 0;
-    for (int64_t t = 0; t < 130; ++t) sum += weights[static_cast<size_t>(2 * t + (x[static_cast<size_t>(r * 3 + t % 3)] <= static_cast<float>(t % 11) / 10 ? 0 : 1))];
+    for (int64_t t = 0; t < 130; ++t)
+      sum += weights[static_cast<size_t>(
+          2 * t + (x[static_cast<size_t>(r * 3 + t % 3)] <= static_cast<float>(t % 11) / 10 ? 0 : 1))];
     want.push_back(sum);
   }
-  const std::vector<ir::Attr> attrs{{"nodes_treeids", trees},     {"nodes_nodeids", nodes},          {"nodes_featureids", features}, {"nodes_values", splits},
-                                    {"nodes_modes", modes},       {"nodes_truenodeids", yes},        {"nodes_falsenodeids", no},     {"target_treeids", vote_trees},
-                                    {"target_nodeids", vote_nodes}, {"target_ids", ids},             {"target_weights", weights}};
+  const std::vector<ir::Attr> attrs{
+      {"nodes_treeids", trees},   {"nodes_nodeids", nodes},       {"nodes_featureids", features},
+      {"nodes_values", splits},   {"nodes_modes", modes},         {"nodes_truenodeids", yes},
+      {"nodes_falsenodeids", no}, {"target_treeids", vote_trees}, {"target_nodeids", vote_nodes},
+      {"target_ids", ids},        {"target_weights", weights}};
   EXPECT_EQ(values<float>(output(regressor(attrs, tensor<float>({rows, 3}, x)))), want);
-  EXPECT_EQ(values<float>(output(regressor(attrs, tensor<float>({2, 3}, {x.begin(), x.begin() + 6})))), (Floats{want[0], want[1]}));
+  EXPECT_EQ(values<float>(output(regressor(attrs, tensor<float>({2, 3}, {x.begin(), x.begin() + 6})))),
+            (Floats{want[0], want[1]}));
 }
 
 }  // namespace

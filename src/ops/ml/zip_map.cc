@@ -25,7 +25,8 @@ class ZipMap final : public Kernel {
   Status run(KernelContext& ctx) const override {
     const TensorView& x = ctx.in(0);
     const int64_t n = keys_.count(), rows = row_count(x);
-    if (column_count(x) != n) return invalid_argument("input 0 has {} columns, there are {} class labels", column_count(x), n);
+    if (column_count(x) != n)
+      return invalid_argument("input 0 has {} columns, there are {} class labels", column_count(x), n);
     Sequence s;
     s.element = Type::map(keys_.dtype(), Type::tensor(DType::f32));
     s.items.reserve(static_cast<size_t>(rows));
@@ -33,7 +34,8 @@ class ZipMap final : public Kernel {
     const int64_t size[] = {x.count}, dims[] = {n};
     TRN_ASSIGN(const Tensor all, Tensor::allocate(DType::f32, size));
     std::copy_n(x.as<const float>(), x.count, all.data<float>());
-    for (int64_t r = 0; r < rows; ++r) s.items.emplace_back(Map{keys_, Tensor::borrow(DType::f32, dims, all.data<float>() + r * n, all.keep_alive())});
+    for (int64_t r = 0; r < rows; ++r)
+      s.items.emplace_back(Map{keys_, Tensor::borrow(DType::f32, dims, all.data<float>() + r * n, all.keep_alive())});
     ctx.set_output(0, Value(std::move(s)));
     return {};
   }

@@ -1,4 +1,5 @@
-// Attention (ai.onnx 23, 24, 25): scaled dot-product attention with masks, grouped heads, and a cache of keys and values.
+// Attention (ai.onnx 23, 24, 25): scaled dot-product attention with masks, grouped heads, and a cache of keys and
+// values.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -21,18 +22,23 @@ struct Params {
 };
 
 Result<Params> read(const ir::Node& n) {
-  Params p{n.attr("q_num_heads", 0), n.attr("kv_num_heads", 0), n.attr("scale", 0.0f), n.attr("softcap", 0.0f), n.attr("is_causal", 0) != 0,
-           n.attr("left_window_size", -1), n.attr("right_window_size", -1), 0};
+  Params p{n.attr("q_num_heads", 0),        n.attr("kv_num_heads", 0),
+           n.attr("scale", 0.0f),           n.attr("softcap", 0.0f),
+           n.attr("is_causal", 0) != 0,     n.attr("left_window_size", -1),
+           n.attr("right_window_size", -1), 0};
   const int64_t stage = n.attr("qk_matmul_output_mode", 0);
   if (stage < 0 || stage > 3) return invalid_argument("attribute qk_matmul_output_mode is {}, expected 0 to 3", stage);
   p.stage = static_cast<int>(stage);
-  if (p.left < -1 || p.right < -1) return invalid_argument("window sizes {} and {}: expected -1 or more", p.left, p.right);
-  if (p.q_heads < 0 || p.kv_heads < 0) return invalid_argument("q_num_heads {} and kv_num_heads {} must be positive", p.q_heads, p.kv_heads);
+  if (p.left < -1 || p.right < -1)
+    return invalid_argument("window sizes {} and {}: expected -1 or more", p.left, p.right);
+  if (p.q_heads < 0 || p.kv_heads < 0)
+    return invalid_argument("q_num_heads {} and kv_num_heads {} must be positive", p.q_heads, p.kv_heads);
   return p;
 }
 
 Result<Dim> divided(const Dim& d, int64_t by, const char* what) {
-  if (d.is_int() && d.value() % by) return invalid_argument("the {} size {} does not divide into {} heads", what, d.value(), by);
+  if (d.is_int() && d.value() % by)
+    return invalid_argument("the {} size {} does not divide into {} heads", what, d.value(), by);
   return floor_div(d, Dim(by));
 }
 
@@ -48,16 +54,19 @@ struct Sizes {
   Dim keys() const { return past + new_keys; }
 };
 
-Result<Sizes> sizes(const Params& p, const SymShape& q, const SymShape& k, const SymShape& v, const SymShape* past_k, const SymShape* past_v) {
+Result<Sizes> sizes(const Params& p, const SymShape& q, const SymShape& k, const SymShape& v, const SymShape* past_k,
+                    const SymShape* past_v) {
   if (q.size() != k.size() || q.size() != v.size() || (q.size() != 3 && q.size() != 4))
-    return invalid_argument("Q, K and V have shapes {}, {} and {}: all need 3 or all need 4 dimensions", shape_text(q), shape_text(k), shape_text(v));
+    return invalid_argument("Q, K and V have shapes {}, {} and {}: all need 3 or all need 4 dimensions", shape_text(q),
+                            shape_text(k), shape_text(v));
   Sizes s;
   s.flat = q.size() == 3;
   s.batch = q[0];
   TRN_TRY(expect_same(q[0], k[0], "batch sizes of Q and K"));
   TRN_TRY(expect_same(q[0], v[0], "batch sizes of Q and V"));
   if (s.flat) {
-    if (p.q_heads == 0 || p.kv_heads == 0) return invalid_argument("inputs of 3 dimensions need the attributes q_num_heads and kv_num_heads");
+    if (p.q_heads == 0 || p.kv_heads == 0)
+      return invalid_argument("inputs of 3 dimensions need the attributes q_num_heads and kv_num_heads");
     s.heads = Dim(p.q_heads);
     s.kv_heads = Dim(p.kv_heads);
     s.queries = q[1];
@@ -78,12 +87,14 @@ Result<Sizes> sizes(const Params& p, const SymShape& q, const SymShape& k, const
     TRN_TRY(expect_same(k[2], v[2], "lengths of K and V"));
     TRN_TRY(expect_same(k[1], v[1], "heads of K and V"));
   }
-  if (s.heads.is_int() && s.kv_heads.is_int() && (s.kv_heads.value() == 0 ? s.heads.value() != 0 : s.heads.value() % s.kv_heads.value() != 0))
+  if (s.heads.is_int() && s.kv_heads.is_int() &&
+      (s.kv_heads.value() == 0 ? s.heads.value() != 0 : s.heads.value() % s.kv_heads.value() != 0))
     return invalid_argument("{} query heads do not divide among {} key heads", s.heads.value(), s.kv_heads.value());
   s.past = Dim(0);
   for (const auto* past : {past_k, past_v}) {
     if (!past) continue;
-    if (past->size() != 4) return invalid_argument("past keys and values have shape {}, need 4 dimensions", shape_text(*past));
+    if (past->size() != 4)
+      return invalid_argument("past keys and values have shape {}, need 4 dimensions", shape_text(*past));
     TRN_TRY(expect_same((*past)[0], s.batch, "batch size of the past"));
     TRN_TRY(expect_same((*past)[1], s.kv_heads, "heads of the past"));
     TRN_TRY(expect_same((*past)[3], past == past_k ? s.head : s.v_head, "head size of the past"));
@@ -105,18 +116,21 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   const auto shape = [&](int i) { return f.has_rank(i) ? &f.in(i).shape() : nullptr; };
   TRN_ASSIGN(Sizes s, sizes(p, *shape(0), *shape(1), *shape(2), shape(4), shape(5)));
   if (f.has(4) && !f.has_rank(4)) s.past = Dim();
-  f.set(0, f.dtype(0), s.flat ? SymShape{s.batch, s.queries, s.heads * s.v_head} : SymShape{s.batch, s.heads, s.queries, s.v_head});
+  f.set(0, f.dtype(0),
+        s.flat ? SymShape{s.batch, s.queries, s.heads * s.v_head} : SymShape{s.batch, s.heads, s.queries, s.v_head});
   f.set(1, f.dtype(1), SymShape{s.batch, s.kv_heads, s.keys(), s.head});
   f.set(2, f.dtype(2), SymShape{s.batch, s.kv_heads, s.keys(), s.v_head});
   f.set(3, f.dtype(0), SymShape{s.batch, s.heads, s.queries, s.keys()});
   if (f.has_rank(3)) {
     const SymShape& m = f.in(3).shape();
     const Dim want[] = {s.batch, s.heads, s.queries};
-    if (m.empty() || m.size() > 4) return invalid_argument("attn_mask has shape {}, needs 1 to 4 dimensions", shape_text(m));
+    if (m.empty() || m.size() > 4)
+      return invalid_argument("attn_mask has shape {}, needs 1 to 4 dimensions", shape_text(m));
     for (size_t i = 0; i + 1 < m.size(); ++i) {
       const Dim& w = want[4 - m.size() + i];
       if (m[i].is_int() && w.is_int() && !m[i].is_int(1) && !(m[i] == w))
-        return invalid_argument("attn_mask of shape {} does not broadcast to {}", shape_text(m), shape_text(SymShape{s.batch, s.heads, s.queries, s.keys()}));
+        return invalid_argument("attn_mask of shape {} does not broadcast to {}", shape_text(m),
+                                shape_text(SymShape{s.batch, s.heads, s.queries, s.keys()}));
     }
     if (m.back().is_int() && s.keys().is_int() && m.back().value() > s.keys().value())
       return invalid_argument("attn_mask of shape {} is for more than {} keys", shape_text(m), s.keys().value());
@@ -146,10 +160,12 @@ class AttentionKernel final : public Kernel {
     auto st = std::make_unique<State>();
     const auto shape = [&](int i) { return ctx.has_in(i) ? to_symbolic(ctx.in(i).shape()) : SymShape(); };
     const SymShape past_k = shape(4), past_v = shape(5);
-    TRN_ASSIGN(const Sizes s, sizes(p_, shape(0), shape(1), shape(2), ctx.has_in(4) ? &past_k : nullptr, ctx.has_in(5) ? &past_v : nullptr));
+    TRN_ASSIGN(const Sizes s, sizes(p_, shape(0), shape(1), shape(2), ctx.has_in(4) ? &past_k : nullptr,
+                                    ctx.has_in(5) ? &past_v : nullptr));
     for (int i = 0; i < 3; ++i)
       if (ctx.in(i).dtype != DType::f32) return not_implemented("input {} of type {}", i, dtype_name(ctx.in(i).dtype));
-    st->shape = {s.batch.value(), s.heads.value(), s.kv_heads.value(), s.queries.value(), s.keys().value(), s.head.value(), s.v_head.value()};
+    st->shape = {s.batch.value(),  s.heads.value(), s.kv_heads.value(), s.queries.value(),
+                 s.keys().value(), s.head.value(),  s.v_head.value()};
     st->flat = s.flat;
     st->past = s.past.value();
     st->new_keys = s.new_keys.value();
@@ -162,7 +178,8 @@ class AttentionKernel final : public Kernel {
     const int64_t rows = st->shape.batch * st->shape.kv_heads * st->shape.keys;
     if (ctx.has_in(4) && !ctx.has_out(1)) st->keys_at = take(rows * st->shape.head_size);
     if (ctx.has_in(5) && !ctx.has_out(2)) st->values_at = take(rows * st->shape.v_head_size);
-    if (ctx.has_in(3) && ctx.in(3).dtype != DType::boolean && ctx.in(3).dtype != DType::f32) st->mask_at = take(ctx.in(3).count);
+    if (ctx.has_in(3) && ctx.in(3).dtype != DType::boolean && ctx.in(3).dtype != DType::f32)
+      st->mask_at = take(ctx.in(3).count);
     st->attention_at = end;
     ctx.request_scratch(end + attention_scratch(st->shape, ctx.threads()));
     return std::unique_ptr<KernelState>(std::move(st));
@@ -188,9 +205,11 @@ class AttentionKernel final : public Kernel {
     a.right = p_.right;
     a.offset = st.past;
     if (ctx.has_in(6)) {
-      if (ctx.in(6).count != s.batch) return invalid_argument("nonpad_kv_seqlen has {} elements, the batch has {}", ctx.in(6).count, s.batch);
+      if (ctx.in(6).count != s.batch)
+        return invalid_argument("nonpad_kv_seqlen has {} elements, the batch has {}", ctx.in(6).count, s.batch);
       for (int64_t b = 0; b < s.batch; ++b)
-        if (const int64_t n = ctx.in(6).as<int64_t>()[b]; n < 0 || n > s.keys) return invalid_argument("nonpad_kv_seqlen[{}] is {}, expected 0 to {}", b, n, s.keys);
+        if (const int64_t n = ctx.in(6).as<int64_t>()[b]; n < 0 || n > s.keys)
+          return invalid_argument("nonpad_kv_seqlen[{}] is {}, expected 0 to {}", b, n, s.keys);
       a.key_counts = ctx.in(6).as<int64_t>();
       a.offset_by_count = !ctx.has_in(4);
     }
@@ -211,7 +230,8 @@ class AttentionKernel final : public Kernel {
   }
 
   // The keys (values): the input as it is, or behind the past ones in the present output (or scratch).
-  static AttentionRows cached(KernelContext& ctx, const State& st, int input, int past, int64_t head, size_t scratch_at) {
+  static AttentionRows cached(KernelContext& ctx, const State& st, int input, int past, int64_t head,
+                              size_t scratch_at) {
     const AttentionRows fresh = rows(ctx.in(input), st.flat, head);
     if (!ctx.has_in(past) && !ctx.has_out(input)) return fresh;
     float* to = ctx.has_out(input) ? ctx.out(input).as<float>() : reinterpret_cast<float*>(ctx.scratch() + scratch_at);
@@ -219,14 +239,17 @@ class AttentionKernel final : public Kernel {
     const float* old = ctx.has_in(past) ? ctx.in(past).as<float>() : nullptr;
     const auto row_bytes = static_cast<size_t>(head) * sizeof(float);
     if (row_bytes > 0)
-      ctx.parallel_for(st.shape.batch * heads, 65536 / std::max<int64_t>(keys * head, 1) + 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          float* block = to + i * keys * head;
-          if (old && st.past) std::memcpy(block, old + i * st.past * head, static_cast<size_t>(st.past) * row_bytes);
-          const float* from = fresh.data + i / heads * fresh.batch_step + i % heads * fresh.head_step;
-          for (int64_t r = 0; r < st.new_keys; ++r) std::memcpy(block + (st.past + r) * head, from + r * fresh.row_step, row_bytes);
-        }
-      });
+      ctx.parallel_for(st.shape.batch * heads, 65536 / std::max<int64_t>(keys * head, 1) + 1,
+                       [&](int64_t begin, int64_t end) {
+                         for (int64_t i = begin; i < end; ++i) {
+                           float* block = to + i * keys * head;
+                           if (old && st.past)
+                             std::memcpy(block, old + i * st.past * head, static_cast<size_t>(st.past) * row_bytes);
+                           const float* from = fresh.data + i / heads * fresh.batch_step + i % heads * fresh.head_step;
+                           for (int64_t r = 0; r < st.new_keys; ++r)
+                             std::memcpy(block + (st.past + r) * head, from + r * fresh.row_step, row_bytes);
+                         }
+                       });
     return {to, heads * keys * head, keys * head, head};
   }
 
@@ -254,7 +277,8 @@ class AttentionKernel final : public Kernel {
 };
 
 // f64 is left to the operator's function body.
-constexpr OpDef kDefs[] = {{"Attention", infer, cpu_widened<AttentionKernel>(kF32 | DType::f16 | DType::bf16), {.reviewed = 25}}};
+constexpr OpDef kDefs[] = {
+    {"Attention", infer, cpu_widened<AttentionKernel>(kF32 | DType::f16 | DType::bf16), {.reviewed = 25}}};
 
 }  // namespace
 

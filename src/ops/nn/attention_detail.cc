@@ -18,9 +18,12 @@ constexpr float kMasked = -std::numeric_limits<float>::infinity();
 size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 int64_t block_rows(const AttentionShape& s) { return std::min(kRows, std::max<int64_t>(s.queries, 1)); }
 int64_t tiles(const AttentionShape& s) { return s.batch * s.heads * ((s.queries + block_rows(s) - 1) / block_rows(s)); }
-size_t score_bytes(const AttentionShape& s) { return aligned(static_cast<size_t>(block_rows(s) * s.keys) * sizeof(float)); }
+size_t score_bytes(const AttentionShape& s) {
+  return aligned(static_cast<size_t>(block_rows(s) * s.keys) * sizeof(float));
+}
 size_t stride(const AttentionShape& s) {
-  return score_bytes(s) + aligned(std::max(kernels::gemm_scratch_size(s.keys, s.head_size), kernels::gemm_scratch_size(s.v_head_size, s.keys)));
+  return score_bytes(s) + aligned(std::max(kernels::gemm_scratch_size(s.keys, s.head_size),
+                                           kernels::gemm_scratch_size(s.v_head_size, s.keys)));
 }
 
 struct Block {
@@ -70,7 +73,9 @@ void run_block(const AttentionShape& s, const AttentionArgs& a, const Block& b, 
   int64_t cols = 0;
   for (int64_t i = 0; i < b.rows; ++i) cols = std::max(cols, key_range(s, a, b.batch, b.row + i).last);
   if (a.scores) cols = s.keys;
-  const auto at = [&](const AttentionRows& r, int64_t head) { return r.data + b.batch * r.batch_step + head * r.head_step; };
+  const auto at = [&](const AttentionRows& r, int64_t head) {
+    return r.data + b.batch * r.batch_step + head * r.head_step;
+  };
   kernels::GemmArgs g;
   g.m = b.rows;
   g.n = cols;
@@ -87,8 +92,9 @@ void run_block(const AttentionShape& s, const AttentionArgs& a, const Block& b, 
   if (a.scores && a.stage == 0) store(s, a, b, scores);
   if (a.softcap != 0)
     for (int64_t i = 0; i < b.rows; ++i)
-      kernels::unary(kernels::UnaryOp::scaled_tanh, kernels::Elem::f32)(scores + i * s.keys, scores + i * s.keys, static_cast<size_t>(cols),
-                                                                        {static_cast<double>(a.softcap), 1 / static_cast<double>(a.softcap)});
+      kernels::unary(kernels::UnaryOp::scaled_tanh, kernels::Elem::f32)(
+          scores + i * s.keys, scores + i * s.keys, static_cast<size_t>(cols),
+          {static_cast<double>(a.softcap), 1 / static_cast<double>(a.softcap)});
   if (a.scores && a.stage == 1) store(s, a, b, scores);
   for (int64_t i = 0; i < b.rows; ++i) {
     float* row = scores + i * s.keys;
@@ -116,7 +122,9 @@ void run_block(const AttentionShape& s, const AttentionArgs& a, const Block& b, 
 
 }  // namespace
 
-size_t attention_scratch(const AttentionShape& s, int threads) { return stride(s) * static_cast<size_t>(tile_slots(tiles(s), threads)); }
+size_t attention_scratch(const AttentionShape& s, int threads) {
+  return stride(s) * static_cast<size_t>(tile_slots(tiles(s), threads));
+}
 
 void attention(KernelContext& ctx, const AttentionShape& s, const AttentionArgs& args, std::byte* scratch) {
   const int64_t rows = block_rows(s), per_head = (s.queries + rows - 1) / rows;

@@ -11,7 +11,8 @@ struct AttentionShape {
   int64_t head_size = 0, v_head_size = 0;
 };
 
-// Where the rows of an operand are: element (batch, head, row, 0) is data + batch * batch_step + head * head_step + row * row_step.
+// Where the rows of an operand are: element (batch, head, row, 0) is data + batch * batch_step + head * head_step + row
+// * row_step.
 struct AttentionRows {
   const float* data = nullptr;
   int64_t batch_step = 0, head_step = 0, row_step = 0;
@@ -23,19 +24,21 @@ struct AttentionArgs {
   int64_t y_batch = 0, y_head = 0, y_row = 0;
   float scale = 1;
   float softcap = 0;  // 0: none; else scores become softcap * tanh(score / softcap)
-  // Added to the scores (f32), or false where a key is left out (bool). Steps of 0 repeat it. Keys from mask_keys on are
-  // left out.
+  // Added to the scores (f32), or false where a key is left out (bool). Steps of 0 repeat it. Keys from mask_keys on
+  // are left out.
   const float* bias = nullptr;
   const bool* allowed = nullptr;
   int64_t mask_batch = 0, mask_head = 0, mask_row = 0, mask_keys = 0;
-  // Query row i of a batch stands at position offset + i, which bounds its keys: causal, left and right (< 0: unbounded).
+  // Query row i of a batch stands at position offset + i, which bounds its keys: causal, left and right (< 0:
+  // unbounded).
   bool causal = false;
   int64_t left = -1, right = -1;
   int64_t offset = 0;
   const int64_t* key_counts = nullptr;  // by batch: keys from there on are left out, and offset is key_counts - queries
                                         // where offset_by_count is set
   bool offset_by_count = false;
-  // Scores as they are at a stage, [batch, heads, queries, keys]: 0 scaled products, 1 after softcap, 2 after bias, 3 after softmax.
+  // Scores as they are at a stage, [batch, heads, queries, keys]: 0 scaled products, 1 after softcap, 2 after bias, 3
+  // after softmax.
   float* scores = nullptr;
   int stage = 0;
 };

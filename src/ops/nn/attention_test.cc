@@ -33,7 +33,8 @@ void check(const Case& k) {
   const int64_t total = k.past + k.keys;
   const Tensor q = n.make({k.batch, k.heads, k.queries, k.head}), key = n.make({k.batch, k.kv_heads, k.keys, k.head});
   const Tensor value = n.make({k.batch, k.kv_heads, k.keys, k.v_head});
-  const Tensor past_key = n.make({k.batch, k.kv_heads, k.past, k.head}), past_value = n.make({k.batch, k.kv_heads, k.past, k.v_head});
+  const Tensor past_key = n.make({k.batch, k.kv_heads, k.past, k.head}),
+               past_value = n.make({k.batch, k.kv_heads, k.past, k.v_head});
   const auto flatten = [&](const Tensor& t) {  // [B, H, S, D] -> [B, S, H D]
     const auto& d = t.shape();
     std::vector<float> v(static_cast<size_t>(t.count()));
@@ -44,7 +45,13 @@ void check(const Case& k) {
     return tensor<float>({d[0], d[2], d[1] * d[3]}, v);
   };
   OpRun r{.op = "Attention", .opset = 25, .outputs = 4};
-  r.inputs = {k.flat ? flatten(q) : q, k.flat ? flatten(key) : key, k.flat ? flatten(value) : value, Tensor(), Tensor(), Tensor(), Tensor()};
+  r.inputs = {k.flat ? flatten(q) : q,
+              k.flat ? flatten(key) : key,
+              k.flat ? flatten(value) : value,
+              Tensor(),
+              Tensor(),
+              Tensor(),
+              Tensor()};
   if (k.flat) r.attrs = {{"q_num_heads", k.heads}, {"kv_num_heads", k.kv_heads}};
   r.attrs.push_back({"is_causal", int64_t{k.causal}});
   if (k.left >= 0) r.attrs.push_back({"left_window_size", k.left});
@@ -57,7 +64,9 @@ void check(const Case& k) {
     if (j >= mask_keys && k.mask) return false;
     return (k.mask != 1 && k.mask != 3) || (i * 3 + j * 5 + (k.mask == 9 ? b : 0)) % 4 != 1;
   };
-  const auto bias = [&](int64_t b, int64_t i, int64_t j) { return k.mask == 2 ? static_cast<double>((b + 2 * i + 3 * j) % 5) / 4 : 0.0; };
+  const auto bias = [&](int64_t b, int64_t i, int64_t j) {
+    return k.mask == 2 ? static_cast<double>((b + 2 * i + 3 * j) % 5) / 4 : 0.0;
+  };
   if (k.mask == 1 || k.mask == 3) {
     std::vector<bool> bits;
     for (int64_t i = 0; i < k.queries; ++i)
@@ -84,21 +93,30 @@ void check(const Case& k) {
     for (int64_t h = 0; h < k.heads; ++h)
       for (int64_t i = 0; i < k.queries; ++i) {
         const int64_t kv = b * k.kv_heads + h / (k.heads / k.kv_heads);
-        const int64_t count = k.counts.empty() ? total : k.counts[b], at = (k.counts.empty() ? k.past : count - k.queries) + i;
+        const int64_t count = k.counts.empty() ? total : k.counts[b],
+                      at = (k.counts.empty() ? k.past : count - k.queries) + i;
         std::vector<double> score(static_cast<size_t>(total)), stage0, stage1, stage2;
-        const auto k_row = [&](int64_t j) { return j < k.past ? past_key.data<float>() + (kv * k.past + j) * k.head : key.data<float>() + (kv * k.keys + j - k.past) * k.head; };
+        const auto k_row = [&](int64_t j) {
+          return j < k.past ? past_key.data<float>() + (kv * k.past + j) * k.head
+                            : key.data<float>() + (kv * k.keys + j - k.past) * k.head;
+        };
         const auto v_row = [&](int64_t j) {
-          return j < k.past ? past_value.data<float>() + (kv * k.past + j) * k.v_head : value.data<float>() + (kv * k.keys + j - k.past) * k.v_head;
+          return j < k.past ? past_value.data<float>() + (kv * k.past + j) * k.v_head
+                            : value.data<float>() + (kv * k.keys + j - k.past) * k.v_head;
         };
         for (int64_t j = 0; j < total; ++j)
-          for (int64_t e = 0; e < k.head; ++e) score[j] += scale * static_cast<double>(q.data<float>()[((b * k.heads + h) * k.queries + i) * k.head + e]) * k_row(j)[e];
+          for (int64_t e = 0; e < k.head; ++e)
+            score[j] += scale * static_cast<double>(q.data<float>()[((b * k.heads + h) * k.queries + i) * k.head + e]) *
+                        k_row(j)[e];
         stage0 = score;
         if (k.softcap > 0)
           for (double& s : score) s = k.softcap * std::tanh(s / k.softcap);
         stage1 = score;
         for (int64_t j = 0; j < total; ++j) {
           score[j] += bias(b, i, j);
-          if (!allowed(b, i, j) || j >= count || (k.causal && j > at) || (k.left >= 0 && j < at - k.left) || (k.right >= 0 && j > at + k.right)) score[j] = -INFINITY;
+          if (!allowed(b, i, j) || j >= count || (k.causal && j > at) || (k.left >= 0 && j < at - k.left) ||
+              (k.right >= 0 && j > at + k.right))
+            score[j] = -INFINITY;
         }
         stage2 = score;
         double most = -INFINITY, sum = 0;
@@ -108,7 +126,8 @@ void check(const Case& k) {
         for (int64_t e = 0; e < k.v_head; ++e) {
           double want = 0;
           for (int64_t j = 0; j < total; ++j) want += score[j] * v_row(j)[e];
-          const int64_t to = k.flat ? ((b * k.queries + i) * k.heads + h) * k.v_head + e : ((b * k.heads + h) * k.queries + i) * k.v_head + e;
+          const int64_t to = k.flat ? ((b * k.queries + i) * k.heads + h) * k.v_head + e
+                                    : ((b * k.heads + h) * k.queries + i) * k.v_head + e;
           ASSERT_NEAR(y[to], want, 1e-5) << "b " << b << " h " << h << " i " << i;
         }
         if (k.stage < 0) continue;
@@ -125,7 +144,8 @@ void check(const Case& k) {
   if (k.past)
     for (int64_t kv = 0; kv < k.batch * k.kv_heads; ++kv) {
       EXPECT_EQ(got[1].tensor().data<float>()[kv * total * k.head], past_key.data<float>()[kv * k.past * k.head]);
-      EXPECT_EQ(got[2].tensor().data<float>()[(kv * total + k.past) * k.v_head], value.data<float>()[kv * k.keys * k.v_head]);
+      EXPECT_EQ(got[2].tensor().data<float>()[(kv * total + k.past) * k.v_head],
+                value.data<float>()[kv * k.keys * k.v_head]);
     }
 }
 
@@ -152,12 +172,17 @@ TEST(Attention, Scores) {
 }
 
 TEST(Attention, ShapesAndChecks) {
-  const OpRun r{.op = "Attention", .opset = 24, .attrs = {{"q_num_heads", int64_t{4}}, {"kv_num_heads", int64_t{2}}}, .outputs = 3};
-  const std::vector<ir::Fact> facts = {fact({symbol("B"), symbol("S"), 32}), fact({symbol("B"), symbol("S"), 16}), fact({symbol("B"), symbol("S"), 16}), ir::Fact(),
+  const OpRun r{.op = "Attention",
+                .opset = 24,
+                .attrs = {{"q_num_heads", int64_t{4}}, {"kv_num_heads", int64_t{2}}},
+                .outputs = 3};
+  const std::vector<ir::Fact> facts = {fact({symbol("B"), symbol("S"), 32}),   fact({symbol("B"), symbol("S"), 16}),
+                                       fact({symbol("B"), symbol("S"), 16}),   ir::Fact(),
                                        fact({symbol("B"), 2, symbol("P"), 8}), fact({symbol("B"), 2, symbol("P"), 8})};
   EXPECT_EQ(inferred(r, facts), "{B,S,32}");
   EXPECT_EQ(inferred(r, facts, 1), "{B,2,P + S,8}");
-  EXPECT_NE(inferred(r, {fact({1, 2, 30}), fact({1, 2, 16}), fact({1, 2, 16})}).find("30 does not divide into 4 heads"), std::string::npos);
+  EXPECT_NE(inferred(r, {fact({1, 2, 30}), fact({1, 2, 16}), fact({1, 2, 16})}).find("30 does not divide into 4 heads"),
+            std::string::npos);
   const Tensor x = half({1, 1, 1, 2}, {1, 2});
   EXPECT_EQ(widened(output({.op = "Attention", .opset = 23, .inputs = {x, x, x}})), (Floats{1, 2}));
 }
@@ -170,7 +195,9 @@ TEST(RotaryEmbedding, HalvesAndPairs) {
   r.attrs = {{"interleaved", int64_t{1}}};
   EXPECT_EQ(values<float>(output(r)), (Floats{-2, 1, 3, 4, 5, 6, -4.5, 11}));
   const Tensor cache = tensor<float>({2, 1}, {0, 1}), other = tensor<float>({2, 1}, {1, 0});
-  r = {.op = "RotaryEmbedding", .opset = 23, .inputs = {tensor<float>({1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}), cache, other, tensor<int64_t>({1, 2}, {1, 0})},
+  r = {.op = "RotaryEmbedding",
+       .opset = 23,
+       .inputs = {tensor<float>({1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}), cache, other, tensor<int64_t>({1, 2}, {1, 0})},
        .attrs = {{"num_heads", int64_t{1}}, {"rotary_embedding_dim", int64_t{2}}}};
   EXPECT_EQ(values<float>(output(r)), (Floats{1, 2, 3, 4, -6, 5, 7, 8}));
   r.inputs[3] = tensor<int64_t>({1, 2}, {1, 2});

@@ -1,5 +1,5 @@
-// BatchNormalization (ai.onnx 1, 6, 7, 9, 14, 15): y = scale (x - mean) / sqrt(var + epsilon) + B by channel, with given
-// statistics, or (training) with those of the batch, which then also update the running ones.
+// BatchNormalization (ai.onnx 1, 6, 7, 9, 14, 15): y = scale (x - mean) / sqrt(var + epsilon) + B by channel, with
+// given statistics, or (training) with those of the batch, which then also update the running ones.
 #include <algorithm>
 #include <cmath>
 
@@ -43,8 +43,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   for (int i = 1; i < 5 && p.spatial; ++i) {
     TRN_TRY(expect_rank(f, i, 1));
     if (f.has_rank(i) && channels.is_int() && f.in(i).dim(0).is_int() && !(f.in(i).dim(0) == channels))
-      return invalid_argument("input {} has {} elements, but input 0 of shape {} has {} channels", i, f.in(i).dim(0).value(), shape_text(x),
-                              channels.value());
+      return invalid_argument("input {} has {} elements, but input 0 of shape {} has {} channels", i,
+                              f.in(i).dim(0).value(), shape_text(x), channels.value());
   }
   f.set(0, f.dtype(0), x);
   return {};
@@ -57,7 +57,9 @@ struct BatchState final : KernelState {
 
 class BatchKernel final : public Kernel {
  public:
-  static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) { return std::unique_ptr<Kernel>(new BatchKernel(read(node))); }
+  static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) {
+    return std::unique_ptr<Kernel>(new BatchKernel(read(node)));
+  }
 
   Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override {
     auto s = std::make_unique<BatchState>();
@@ -155,13 +157,15 @@ class BatchKernel final : public Kernel {
 
   // Outputs 1 and 2: running = momentum * running + (1 - momentum) * batch. 3 and 4, in old versions: the batch's.
   template <class T>
-  void write_statistics(KernelContext& ctx, const T* old_mean, const T* old_var, const T* mean, const T* var, int64_t channels) const {
+  void write_statistics(KernelContext& ctx, const T* old_mean, const T* old_var, const T* mean, const T* var,
+                        int64_t channels) const {
     for (int o = 1; o < 5; ++o) {
       if (!ctx.has_out(o)) continue;
       const T *before = o % 2 ? old_mean : old_var, *now = o % 2 ? mean : var;
       const TensorView& y = ctx.out(o);
       for (int64_t i = 0; i < std::min(channels, y.count); ++i) {
-        const double v = o < 3 ? static_cast<double>(before[i]) * p_.momentum + static_cast<double>(now[i]) * (1 - static_cast<double>(p_.momentum))
+        const double v = o < 3 ? static_cast<double>(before[i]) * p_.momentum +
+                                     static_cast<double>(now[i]) * (1 - static_cast<double>(p_.momentum))
                                : static_cast<double>(now[i]);
         if (y.dtype == DType::f64)
           y.as<double>()[i] = v;
@@ -174,7 +178,8 @@ class BatchKernel final : public Kernel {
   Params p_;
 };
 
-constexpr OpDef kDefs[] = {{"BatchNormalization", infer, cpu_widened<BatchKernel>(kFloats), {.reviewed = 15, .in_place = {{0, 0}}}}};
+constexpr OpDef kDefs[] = {
+    {"BatchNormalization", infer, cpu_widened<BatchKernel>(kFloats), {.reviewed = 15, .in_place = {{0, 0}}}}};
 
 }  // namespace
 

@@ -30,13 +30,21 @@ struct Axis {
 
 Result<std::vector<Axis>> axes(const Params& p, std::span<const int64_t> image, std::span<const int64_t> block) {
   const size_t n = image.size();
-  if (n == 0 || block.size() != n) return invalid_argument("image_shape has {} elements, block_shape {}", n, block.size());
-  if ((!p.dilations.empty() && p.dilations.size() != n) || (!p.strides.empty() && p.strides.size() != n) || (!p.pads.empty() && p.pads.size() != 2 * n))
-    return invalid_argument("dilations, strides and pads have {}, {} and {} values for {} dimensions", p.dilations.size(), p.strides.size(), p.pads.size(), n);
+  if (n == 0 || block.size() != n)
+    return invalid_argument("image_shape has {} elements, block_shape {}", n, block.size());
+  if ((!p.dilations.empty() && p.dilations.size() != n) || (!p.strides.empty() && p.strides.size() != n) ||
+      (!p.pads.empty() && p.pads.size() != 2 * n))
+    return invalid_argument("dilations, strides and pads have {}, {} and {} values for {} dimensions",
+                            p.dilations.size(), p.strides.size(), p.pads.size(), n);
   std::vector<Axis> out;
   constexpr int64_t kMax = int64_t{1} << 31;
   for (size_t i = 0; i < n; ++i) {
-    Axis a{image[i], block[i], p.strides.empty() ? 1 : p.strides[i], p.dilations.empty() ? 1 : p.dilations[i], p.pads.empty() ? 0 : p.pads[i], 0};
+    Axis a{image[i],
+           block[i],
+           p.strides.empty() ? 1 : p.strides[i],
+           p.dilations.empty() ? 1 : p.dilations[i],
+           p.pads.empty() ? 0 : p.pads[i],
+           0};
     const int64_t pads = p.pads.empty() ? 0 : p.pads[i] + p.pads[n + i];
     if (a.image < 1 || a.block < 1 || a.image > kMax || a.block > kMax || a.dilation > kMax || pads > kMax)
       return invalid_argument("image size {} with block {} is out of range", a.image, a.block);
@@ -57,12 +65,14 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   std::optional<int64_t> taps;
   if (block) {
     taps = element_count(std::span<const int64_t>(*block));
-    if (*taps < 1) return invalid_argument("block_shape {} must be positive", shape_text(std::span<const int64_t>(*block)));
+    if (*taps < 1)
+      return invalid_argument("block_shape {} must be positive", shape_text(std::span<const int64_t>(*block)));
   }
   Dim channels;
   if (f.has_rank(0) && taps) {
     const Dim& rows = f.in(0).dim(1);
-    if (rows.is_int() && rows.value() % *taps) return invalid_argument("{} rows do not divide into blocks of {} elements", rows.value(), *taps);
+    if (rows.is_int() && rows.value() % *taps)
+      return invalid_argument("{} rows do not divide into blocks of {} elements", rows.value(), *taps);
     channels = floor_div(rows, Dim(*taps));
   }
   if (image_ints && block) {
@@ -98,7 +108,8 @@ class Col2ImKernel final : public Kernel {
       plane *= axis.image;
     }
     if (x.dim(2) != blocks || x.dim(1) % taps || y.count != x.dim(0) * (x.dim(1) / taps) * plane)
-      return invalid_argument("an input of shape {} does not go with image shape {} and block shape {}", shape_text(x.shape()), shape_text(std::span<const int64_t>(image)),
+      return invalid_argument("an input of shape {} does not go with image shape {} and block shape {}",
+                              shape_text(x.shape()), shape_text(std::span<const int64_t>(image)),
                               shape_text(std::span<const int64_t>(block)));
     const int64_t channels = x.dim(1) / taps;
     return dispatch<(kNumeric | DType::boolean).bits()>(x.dtype, [&]<class T>() {

@@ -24,7 +24,8 @@ Params read(const ir::Node& n) {
 Status infer(const ir::Node& n, ir::Facts& f) {
   TRN_TRY(infer_elementwise(n, f));
   for (int i = 1; i < 3; ++i)
-    if (f.has_rank(i) && f.in(i).rank() > 1) return invalid_argument("input {} has shape {}, needs a scalar", i, shape_text(f.in(i).shape()));
+    if (f.has_rank(i) && f.in(i).rank() > 1)
+      return invalid_argument("input {} has shape {}, needs a scalar", i, shape_text(f.in(i).shape()));
   const DType mask = n.since() >= 10 ? DType::boolean : f.dtype(0);
   f.set(1, mask, f.has_rank(0) ? std::optional<SymShape>(f.in(0).shape()) : std::nullopt);
   return {};
@@ -32,7 +33,9 @@ Status infer(const ir::Node& n, ir::Facts& f) {
 
 class DropoutKernel final : public Kernel {
  public:
-  static Result<std::unique_ptr<Kernel>> make(const ir::Node& n) { return std::unique_ptr<Kernel>(new DropoutKernel(n)); }
+  static Result<std::unique_ptr<Kernel>> make(const ir::Node& n) {
+    return std::unique_ptr<Kernel>(new DropoutKernel(n));
+  }
 
   Status run(KernelContext& ctx) const override {
     const TensorView& x = ctx.in(0);
@@ -65,7 +68,8 @@ class DropoutKernel final : public Kernel {
 
   static Status read_ratio(const TensorView& v, double& ratio) {
     if (v.count != 1) return invalid_argument("ratio has {} elements, needs one", v.count);
-    return dispatch<kFloats.bits()>(v.dtype, [&]<class T>() { ratio = static_cast<double>(static_cast<Compute<T>>(*v.as<T>())); });
+    return dispatch<kFloats.bits()>(
+        v.dtype, [&]<class T>() { ratio = static_cast<double>(static_cast<Compute<T>>(*v.as<T>())); });
   }
 
   template <class T>
@@ -90,7 +94,8 @@ class DropoutKernel final : public Kernel {
   SeedSource seeds_;
 };
 
-constexpr OpDef kDefs[] = {{"Dropout", infer, cpu<DropoutKernel>(kFloats | kFloat8), {.reviewed = 22, .in_place = {{0, 0}}, .random = true}}};
+constexpr OpDef kDefs[] = {
+    {"Dropout", infer, cpu<DropoutKernel>(kFloats | kFloat8), {.reviewed = 22, .in_place = {{0, 0}}, .random = true}}};
 
 }  // namespace
 

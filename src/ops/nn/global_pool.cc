@@ -25,7 +25,8 @@ Params read(const ir::Node& n) {
 Status infer(const ir::Node&, ir::Facts& f) {
   f.set(0, f.dtype(0));
   if (!f.has_rank(0)) return {};
-  if (f.in(0).rank() < 2) return invalid_argument("input 0 has shape {}, needs at least 2 dimensions", shape_text(f.in(0).shape()));
+  if (f.in(0).rank() < 2)
+    return invalid_argument("input 0 has shape {}, needs at least 2 dimensions", shape_text(f.in(0).shape()));
   SymShape shape = f.in(0).shape();
   std::fill(shape.begin() + 2, shape.end(), Dim(1));
   f.set(0, f.dtype(0), std::move(shape));
@@ -46,7 +47,10 @@ class GlobalPoolKernel final : public Kernel {
     const TensorView &x = ctx.in(0), &y = ctx.out(0);
     const int64_t planes = x.dim(0) * x.dim(1), n = product(x.shape(), 2, x.rank);
     const bool wide = x.dtype == DType::f64, power = p_.kind == Kind::lp && p_.p > 2;
-    const ReduceOp op = p_.kind == Kind::average ? ReduceOp::mean : p_.kind == Kind::max ? ReduceOp::max : p_.p == 1 ? ReduceOp::l1 : ReduceOp::l2;
+    const ReduceOp op = p_.kind == Kind::average ? ReduceOp::mean
+                        : p_.kind == Kind::max   ? ReduceOp::max
+                        : p_.p == 1              ? ReduceOp::l1
+                                                 : ReduceOp::l2;
     const auto fn = kernels::reduce(op, elem(x.dtype));
     ctx.parallel_for(planes, 32768 / std::max<int64_t>(n, 1) + 1, [&](int64_t begin, int64_t end) {
       const auto* from = x.as<const std::byte>() + begin * n * static_cast<int64_t>(size_of(x.dtype));

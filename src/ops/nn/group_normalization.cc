@@ -30,7 +30,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   if (!f.has_rank(0)) return {};
   const SymShape& x = f.in(0).shape();
   if (x.size() < 2) return invalid_argument("input 0 has shape {}, needs at least 2 dimensions", shape_text(x));
-  if (x[1].is_int() && x[1].value() % p.groups) return invalid_argument("{} channels do not divide into {} groups", x[1].value(), p.groups);
+  if (x[1].is_int() && x[1].value() % p.groups)
+    return invalid_argument("{} channels do not divide into {} groups", x[1].value(), p.groups);
   const Dim want = p.per_group ? Dim(p.groups) : x[1];
   for (int i = 1; i < 3; ++i)
     if (f.has_rank(i) && want.is_int() && f.in(i).dim(0).is_int() && !(f.in(i).dim(0) == want))
@@ -48,14 +49,18 @@ void moments(const double* x, int64_t n, double* mean, double* var) {
   *mean = m;
   *var = v / static_cast<double>(n);
 }
-void scale_shift(const float* x, float* y, int64_t n, float scale, float shift) { kernels::norm().scale_shift(x, y, n, scale, shift); }
+void scale_shift(const float* x, float* y, int64_t n, float scale, float shift) {
+  kernels::norm().scale_shift(x, y, n, scale, shift);
+}
 void scale_shift(const double* x, double* y, int64_t n, double scale, double shift) {
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale + shift;
 }
 
 class GroupKernel final : public Kernel {
  public:
-  static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) { return std::unique_ptr<Kernel>(new GroupKernel(read(node))); }
+  static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) {
+    return std::unique_ptr<Kernel>(new GroupKernel(read(node)));
+  }
 
   Status run(KernelContext& ctx) const override {
     return ctx.in(0).dtype == DType::f64 ? run_typed<double>(ctx) : run_typed<float>(ctx);
@@ -67,10 +72,12 @@ class GroupKernel final : public Kernel {
   template <class T>
   Status run_typed(KernelContext& ctx) const {
     const TensorView& xv = ctx.in(0);
-    const int64_t channels = xv.dim(1), plane = product(xv.shape(), 2, xv.rank), groups = p_.instance ? channels : p_.groups;
+    const int64_t channels = xv.dim(1), plane = product(xv.shape(), 2, xv.rank),
+                  groups = p_.instance ? channels : p_.groups;
     const int64_t wanted = p_.per_group ? groups : channels;
     if (ctx.in(1).count != wanted || ctx.in(2).count != wanted)
-      return invalid_argument("scale and bias have {} and {} elements, need {}", ctx.in(1).count, ctx.in(2).count, wanted);
+      return invalid_argument("scale and bias have {} and {} elements, need {}", ctx.in(1).count, ctx.in(2).count,
+                              wanted);
     if (xv.count == 0) return {};
     const int64_t width = channels / groups;
     const T *x = xv.as<T>(), *scale = ctx.in(1).as<T>(), *bias = ctx.in(2).as<T>();

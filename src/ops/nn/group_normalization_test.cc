@@ -10,7 +10,9 @@ void near(const Floats& a, const std::vector<double>& b, double tolerance = 1e-5
 const Tensor kX = tensor<float>({1, 2, 2}, {1, 3, 10, 20});
 
 TEST(GroupNormalization, Instance) {
-  const OpRun r{.op = "InstanceNormalization", .inputs = {kX, tensor<float>({2}, {1, 2}), tensor<float>({2}, {0, 5})}, .attrs = {{"epsilon", 0.0f}}};
+  const OpRun r{.op = "InstanceNormalization",
+                .inputs = {kX, tensor<float>({2}, {1, 2}), tensor<float>({2}, {0, 5})},
+                .attrs = {{"epsilon", 0.0f}}};
   near(values<float>(output(r)), {-1, 1, 3, 7});
   OpRun wide = r;
   wide.inputs = {tensor<double>({1, 1, 2}, {1, 3}), tensor<double>({1}, {1}), tensor<double>({1}, {1})};
@@ -22,18 +24,27 @@ TEST(GroupNormalization, Instance) {
 
 TEST(GroupNormalization, Groups) {
   const Tensor x = tensor<float>({1, 4, 1}, {1, 3, 10, 20});
-  near(values<float>(output({.op = "GroupNormalization", .opset = 21, .inputs = {x, tensor<float>({4}, {1, 2, 1, 1}), tensor<float>({4}, {0, 0, 0, 1})},
+  near(values<float>(output({.op = "GroupNormalization",
+                             .opset = 21,
+                             .inputs = {x, tensor<float>({4}, {1, 2, 1, 1}), tensor<float>({4}, {0, 0, 0, 1})},
                              .attrs = {{"num_groups", int64_t{2}}, {"epsilon", 0.0f}}})),
        {-1, 2, -1, 2});
 }
 
 TEST(GroupNormalization, Checks) {
-  const OpRun r{.op = "GroupNormalization", .opset = 21, .inputs = {kX, tensor<float>({2}, {1, 1}), tensor<float>({2}, {1, 1})}, .attrs = {{"num_groups", int64_t{3}}}};
+  const OpRun r{.op = "GroupNormalization",
+                .opset = 21,
+                .inputs = {kX, tensor<float>({2}, {1, 1}), tensor<float>({2}, {1, 1})},
+                .attrs = {{"num_groups", int64_t{3}}}};
   EXPECT_NE(failure(r).find("2 channels do not divide into 3 groups"), std::string::npos);
-  EXPECT_NE(failure({.op = "InstanceNormalization", .inputs = {kX, tensor<float>({1}, {1}), tensor<float>({2}, {1, 1})}}).find("input 1 has 1 elements"),
-            std::string::npos);
-  EXPECT_EQ(shape(output({.op = "InstanceNormalization", .inputs = {tensor<float>({0, 2, 3}, {}), tensor<float>({2}, {1, 1}), tensor<float>({2}, {1, 1})}})),
-            (Ints{0, 2, 3}));
+  EXPECT_NE(
+      failure({.op = "InstanceNormalization", .inputs = {kX, tensor<float>({1}, {1}), tensor<float>({2}, {1, 1})}})
+          .find("input 1 has 1 elements"),
+      std::string::npos);
+  EXPECT_EQ(
+      shape(output({.op = "InstanceNormalization",
+                    .inputs = {tensor<float>({0, 2, 3}, {}), tensor<float>({2}, {1, 1}), tensor<float>({2}, {1, 1})}})),
+      (Ints{0, 2, 3}));
 }
 
 }  // namespace

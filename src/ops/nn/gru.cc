@@ -56,7 +56,8 @@ class GruKernel final : public RecurrentKernel {
   }
 
  private:
-  GruKernel(RecurrentParams p, std::vector<Part> parts, bool linear) : RecurrentKernel(std::move(p), std::move(parts), linear), linear_(linear) {}
+  GruKernel(RecurrentParams p, std::vector<Part> parts, bool linear)
+      : RecurrentKernel(std::move(p), std::move(parts), linear), linear_(linear) {}
   bool linear_;
 };
 

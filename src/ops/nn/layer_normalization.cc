@@ -19,14 +19,17 @@ struct Params {
   float epsilon;
   bool rms;
 };
-Params read(const ir::Node& n) { return {n.attr("axis", -1), n.attr("epsilon", 1e-5f), n.op_type() == "RMSNormalization"}; }
+Params read(const ir::Node& n) {
+  return {n.attr("axis", -1), n.attr("epsilon", 1e-5f), n.op_type() == "RMSNormalization"};
+}
 
 Status infer(const ir::Node& n, ir::Facts& f) {
   const Params p = read(n);
   const DType out = p.rms && f.has(1) ? f.dtype(1) : f.dtype(0);
   const int64_t stash = n.attr("stash_type", 1);
   const auto stash_type = dtype_from_code(stash);
-  if (!stash_type || !(kFloats.has(*stash_type))) return invalid_argument("attribute stash_type is {}, expected a float type", stash);
+  if (!stash_type || !(kFloats.has(*stash_type)))
+    return invalid_argument("attribute stash_type is {}, expected a float type", stash);
   f.set(0, out);
   for (int i = 1; i < 3; ++i) f.set(i, *stash_type);
   if (!f.has_rank(0)) return {};
@@ -37,7 +40,9 @@ Status infer(const ir::Node& n, ir::Facts& f) {
     TRN_ASSIGN(const SymShape both, broadcast_shapes(x, f.in(i).shape()));
     bool fits = both.size() == x.size();
     for (size_t d = 0; fits && d < x.size(); ++d) fits = !both[d].is_int() || !x[d].is_int() || both[d] == x[d];
-    if (!fits) return invalid_argument("input {} of shape {} does not broadcast to {}", i, shape_text(f.in(i).shape()), shape_text(x));
+    if (!fits)
+      return invalid_argument("input {} of shape {} does not broadcast to {}", i, shape_text(f.in(i).shape()),
+                              shape_text(x));
   }
   f.set(0, out, x);
   std::fill(x.begin() + axis, x.end(), Dim(1));
@@ -47,7 +52,7 @@ Status infer(const ir::Node& n, ir::Facts& f) {
 
 struct NormState final : KernelState {
   int64_t rows = 1, cols = 1;
-  bool by_row = true;  // scale and bias have one value per column, or are absent
+  bool by_row = true;                  // scale and bias have one value per column, or are absent
   kernels::BroadcastPlan scale, bias;  // else
 };
 
@@ -57,8 +62,8 @@ bool is_row(std::span<const int64_t> dims, std::span<const int64_t> row) {
   return std::equal(dims.begin(), dims.end(), row.begin(), row.end());
 }
 
-void layer_f64(const double* x, const double* scale, const double* bias, double* y, float* mean, float* inv, int64_t rows, int64_t cols,
-               double epsilon, bool rms) {
+void layer_f64(const double* x, const double* scale, const double* bias, double* y, float* mean, float* inv,
+               int64_t rows, int64_t cols, double epsilon, bool rms) {
   for (int64_t r = 0; r < rows; ++r, x += cols, y += cols) {
     double m = 0, v = 0;
     for (int64_t c = 0; c < cols && !rms; ++c) m += x[c];
@@ -74,7 +79,9 @@ void layer_f64(const double* x, const double* scale, const double* bias, double*
 
 class NormKernel final : public Kernel {
  public:
-  static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) { return std::unique_ptr<Kernel>(new NormKernel(read(node))); }
+  static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) {
+    return std::unique_ptr<Kernel>(new NormKernel(read(node)));
+  }
 
   Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override {
     auto s = std::make_unique<NormState>();
@@ -109,14 +116,16 @@ class NormKernel final : public Kernel {
       float *m = mean ? mean + begin : nullptr, *v = inv ? inv + begin : nullptr;
       const void *row_scale = s.by_row ? scale : nullptr, *row_bias = s.by_row ? bias : nullptr;
       if (y.dtype == DType::f64)
-        layer_f64(static_cast<const double*>(x) + at, static_cast<const double*>(row_scale), static_cast<const double*>(row_bias),
-                  y.as<double>() + at, m, v, end - begin, s.cols, p_.epsilon, p_.rms);
+        layer_f64(static_cast<const double*>(x) + at, static_cast<const double*>(row_scale),
+                  static_cast<const double*>(row_bias), y.as<double>() + at, m, v, end - begin, s.cols, p_.epsilon,
+                  p_.rms);
       else if (p_.rms)
-        kernels::norm().rms(static_cast<const float*>(x) + at, static_cast<const float*>(row_scale), y.as<float>() + at, v, end - begin, s.cols,
-                            p_.epsilon);
+        kernels::norm().rms(static_cast<const float*>(x) + at, static_cast<const float*>(row_scale), y.as<float>() + at,
+                            v, end - begin, s.cols, p_.epsilon);
       else
-        kernels::norm().layer(static_cast<const float*>(x) + at, static_cast<const float*>(row_scale), static_cast<const float*>(row_bias),
-                              y.as<float>() + at, m, v, end - begin, s.cols, p_.epsilon);
+        kernels::norm().layer(static_cast<const float*>(x) + at, static_cast<const float*>(row_scale),
+                              static_cast<const float*>(row_bias), y.as<float>() + at, m, v, end - begin, s.cols,
+                              p_.epsilon);
     });
     if (!s.by_row) {
       apply(ctx, kernels::BinaryOp::mul, s.scale, scale);

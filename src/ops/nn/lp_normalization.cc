@@ -11,7 +11,8 @@ namespace trunnion::ops {
 namespace {
 
 Status infer(const ir::Node& n, ir::Facts& f) {
-  if (const int64_t p = n.attr("p", 2); p != 1 && p != 2) return invalid_argument("attribute p is {}, expected 1 or 2", p);
+  if (const int64_t p = n.attr("p", 2); p != 1 && p != 2)
+    return invalid_argument("attribute p is {}, expected 1 or 2", p);
   if (f.has_rank(0)) TRN_TRY(normalize_axis(n.attr("axis", -1), f.in(0).rank()));
   return infer_elementwise(n, f);
 }
@@ -35,7 +36,8 @@ class LpKernel final : public Kernel {
     }
     return dispatch<(DType::f32 | DType::f64).bits()>(x.dtype, [&]<class T>() {
       ctx.parallel_for(outer * inner, 4096 / n + 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) line(x.as<T>() + i / inner * n * inner + i % inner, y.as<T>() + i / inner * n * inner + i % inner, n, inner);
+        for (int64_t i = begin; i < end; ++i)
+          line(x.as<T>() + i / inner * n * inner + i % inner, y.as<T>() + i / inner * n * inner + i % inner, n, inner);
       });
     });
   }
@@ -58,7 +60,8 @@ class LpKernel final : public Kernel {
   int p_;
 };
 
-constexpr OpDef kDefs[] = {{"LpNormalization", infer, cpu_widened<LpKernel>(kFloats), {.reviewed = 22, .in_place = {{0, 0}}}}};
+constexpr OpDef kDefs[] = {
+    {"LpNormalization", infer, cpu_widened<LpKernel>(kFloats), {.reviewed = 22, .in_place = {{0, 0}}}}};
 
 }  // namespace
 

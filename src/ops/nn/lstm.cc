@@ -5,7 +5,8 @@
 namespace trunnion::ops {
 namespace {
 
-constexpr kernels::RnnActivation kDefaults[] = {{kernels::RnnAct::sigmoid}, {kernels::RnnAct::tanh}, {kernels::RnnAct::tanh}};
+constexpr kernels::RnnActivation kDefaults[] = {
+    {kernels::RnnAct::sigmoid}, {kernels::RnnAct::tanh}, {kernels::RnnAct::tanh}};
 
 Status infer(const ir::Node& n, ir::Facts& f) {
   TRN_ASSIGN(const RecurrentParams p, read_recurrent(n, 4, kDefaults));
@@ -44,7 +45,8 @@ class LstmKernel final : public RecurrentKernel {
   }
 
  private:
-  LstmKernel(RecurrentParams p, bool input_forget) : RecurrentKernel(std::move(p), {{0, 4}}, false), input_forget_(input_forget) {}
+  LstmKernel(RecurrentParams p, bool input_forget)
+      : RecurrentKernel(std::move(p), {{0, 4}}, false), input_forget_(input_forget) {}
   bool input_forget_;
 };
 

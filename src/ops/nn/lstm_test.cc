@@ -26,7 +26,8 @@ struct Case {
   int gates = 4;
   int64_t seq = 3, batch = 2, inputs = 5, hidden = 7;
   int directions = 1;
-  bool reverse = false, batch_first = false, bias = true, initial = true, peephole = false, input_forget = false, linear = false;
+  bool reverse = false, batch_first = false, bias = true, initial = true, peephole = false, input_forget = false,
+       linear = false;
   double clip = 0;
   std::vector<int32_t> lengths;
 };
@@ -42,7 +43,9 @@ std::vector<Row> reference(const Case& k, const std::vector<Tensor>& in) {
   for (int64_t d = 0; d < D; ++d)
     for (int64_t b = 0; b < k.batch; ++b) {
       Row h(static_cast<size_t>(H)), c(static_cast<size_t>(H));
-      const auto initial = [&](int i, int64_t j) { return at(in[i], (k.batch_first ? b * D + d : d * k.batch + b) * H + j); };
+      const auto initial = [&](int i, int64_t j) {
+        return at(in[i], (k.batch_first ? b * D + d : d * k.batch + b) * H + j);
+      };
       for (int64_t j = 0; j < H; ++j) h[j] = initial(5, j), c[j] = initial(6, j);
       const int64_t length = k.lengths.empty() ? k.seq : k.lengths[b];
       for (int64_t i = 0; i < length; ++i) {
@@ -50,7 +53,8 @@ std::vector<Row> reference(const Case& k, const std::vector<Tensor>& in) {
         const auto input = [&](int64_t g) {  // x W + Wb
           double v = at(in[3], d * 2 * G * H + g);
           for (int64_t e = 0; e < k.inputs; ++e)
-            v += at(in[0], ((k.batch_first ? b * k.seq + t : t * k.batch + b)) * k.inputs + e) * at(in[1], (d * G * H + g) * k.inputs + e);
+            v += at(in[0], ((k.batch_first ? b * k.seq + t : t * k.batch + b)) * k.inputs + e) *
+                 at(in[1], (d * G * H + g) * k.inputs + e);
           return v;
         };
         const auto recurrent = [&](int64_t g, const Row& state) {
@@ -67,8 +71,9 @@ std::vector<Row> reference(const Case& k, const std::vector<Tensor>& in) {
             next[j] = std::tanh(clip(whole(j)));
           } else if (G == 3) {
             const double z = sigmoid(clip(whole(j)));
-            const double candidate = k.linear ? input(2 * H + j) + sigmoid(clip(whole(H + j))) * (recurrent(2 * H + j, h) + rb(2 * H + j))
-                                              : input(2 * H + j) + recurrent(2 * H + j, reset) + rb(2 * H + j);
+            const double candidate =
+                k.linear ? input(2 * H + j) + sigmoid(clip(whole(H + j))) * (recurrent(2 * H + j, h) + rb(2 * H + j))
+                         : input(2 * H + j) + recurrent(2 * H + j, reset) + rb(2 * H + j);
             next[j] = (1 - z) * std::tanh(clip(candidate)) + z * h[j];
           } else {
             const auto p = [&](int64_t gate) { return at(in[7], d * 3 * H + gate * H + j); };
@@ -101,7 +106,12 @@ void check(const Case& k, bool constants) {
     if (G == 4) in[6] = k.batch_first ? n.make({k.batch, D, H}) : n.make({D, k.batch, H});
   }
   if (k.peephole) in[7] = n.make({D, 3 * H});
-  OpRun r{.op = names[G], .opset = 14, .attrs = {{"hidden_size", H}, {"direction", std::string(D == 2 ? "bidirectional" : k.reverse ? "reverse" : "forward")}}};
+  OpRun r{.op = names[G],
+          .opset = 14,
+          .attrs = {{"hidden_size", H},
+                    {"direction", std::string(D == 2      ? "bidirectional"
+                                              : k.reverse ? "reverse"
+                                                          : "forward")}}};
   r.outputs = G == 4 ? 3 : 2;
   for (int i = 0; i < (G == 4 ? 8 : 6); ++i) r.inputs.push_back(in[i]);
   if (k.batch_first) r.attrs.push_back({"layout", int64_t{1}});
@@ -119,8 +129,11 @@ void check(const Case& k, bool constants) {
         for (int64_t t = 0; t < (o == 0 ? k.seq : 1); ++t)
           for (int64_t j = 0; j < H; ++j) {
             const int64_t plain = ((t * D + d) * k.batch + b) * H + j;
-            const int64_t at = !k.batch_first ? plain : o == 0 ? ((b * k.seq + t) * D + d) * H + j : (b * D + d) * H + j;
-            ASSERT_NEAR(v[at], want[o][plain], 2e-5) << names[G] << " output " << o << " d " << d << " t " << t << " b " << b << " j " << j;
+            const int64_t at = !k.batch_first ? plain
+                               : o == 0       ? ((b * k.seq + t) * D + d) * H + j
+                                              : (b * D + d) * H + j;
+            ASSERT_NEAR(v[at], want[o][plain], 2e-5)
+                << names[G] << " output " << o << " d " << d << " t " << t << " b " << b << " j " << j;
           }
   }
 }
@@ -130,7 +143,13 @@ TEST(Recurrent, Definition) {
     for (int directions : {1, 2})
       for (bool constants : {false, true}) {
         check({.gates = gates, .directions = directions}, constants);
-        check({.gates = gates, .directions = directions, .batch_first = true, .bias = false, .initial = false, .clip = .5}, constants);
+        check({.gates = gates,
+               .directions = directions,
+               .batch_first = true,
+               .bias = false,
+               .initial = false,
+               .clip = .5},
+              constants);
         check({.gates = gates, .directions = directions, .reverse = true, .lengths = {2, 3}}, constants);
       }
   check({.gates = 3, .directions = 2, .batch_first = true, .linear = true, .lengths = {0, 2}}, true);
@@ -143,7 +162,10 @@ TEST(Recurrent, Definition) {
 TEST(Recurrent, Activations) {
   // One step of RNN with x = 2, all weights 1, h = 0.
   const Tensor one = tensor<float>({1, 1, 1}, {1});
-  OpRun r{.op = "RNN", .opset = 14, .inputs = {tensor<float>({1, 1, 1}, {2}), one, one}, .attrs = {{"hidden_size", int64_t{1}}}};
+  OpRun r{.op = "RNN",
+          .opset = 14,
+          .inputs = {tensor<float>({1, 1, 1}, {2}), one, one},
+          .attrs = {{"hidden_size", int64_t{1}}}};
   const auto act = [&](const char* name, std::vector<ir::Attr> more = {}) {
     OpRun q = r;
     q.attrs.push_back({"activations", std::vector<std::string>{name}});
@@ -153,7 +175,8 @@ TEST(Recurrent, Activations) {
   EXPECT_EQ(act("Relu"), 2);
   EXPECT_EQ(act("Affine", {{"activation_alpha", Floats{3}}, {"activation_beta", Floats{.5}}}), 6.5f);
   EXPECT_NEAR(act("HardSigmoid"), .9, 1e-6);
-  EXPECT_NEAR(act("ScaledTanh", {{"activation_alpha", Floats{2}}, {"activation_beta", Floats{.5}}}), 2 * std::tanh(1.0), 1e-5);
+  EXPECT_NEAR(act("ScaledTanh", {{"activation_alpha", Floats{2}}, {"activation_beta", Floats{.5}}}), 2 * std::tanh(1.0),
+              1e-5);
   EXPECT_NEAR(act("softsign"), 2 / 3., 1e-6);
   r.attrs.push_back({"activations", std::vector<std::string>{"Nonsense"}});
   EXPECT_NE(failure(r).find("'Nonsense'"), std::string::npos);
@@ -164,12 +187,21 @@ TEST(Recurrent, ShapesAndChecks) {
   const std::vector<ir::Fact> facts = {fact({symbol("T"), symbol("B"), 3}), fact({1, 16, 3}), fact({1, 16, 4})};
   EXPECT_EQ(inferred(r, facts), "{T,1,B,4}");
   EXPECT_EQ(inferred(r, facts, 2), "{1,B,4}");
-  EXPECT_NE(inferred(r, {facts[0], fact({1, 16, 2}), facts[2]}).find("dimension 2 is 2, but the input size is 3"), std::string::npos);
-  EXPECT_EQ(shape(output({.op = "RNN", .opset = 14, .inputs = {tensor<float>({0, 2, 1}, {}), tensor<float>({1, 1, 1}, {1}), tensor<float>({1, 1, 1}, {1})}})),
+  EXPECT_NE(inferred(r, {facts[0], fact({1, 16, 2}), facts[2]}).find("dimension 2 is 2, but the input size is 3"),
+            std::string::npos);
+  EXPECT_EQ(shape(output({.op = "RNN",
+                          .opset = 14,
+                          .inputs = {tensor<float>({0, 2, 1}, {}), tensor<float>({1, 1, 1}, {1}),
+                                     tensor<float>({1, 1, 1}, {1})}})),
             (Ints{0, 1, 2, 1}));
   const Tensor w = tensor<float>({1, 1, 1}, {1});
-  EXPECT_NE(failure({.op = "RNN", .opset = 14, .inputs = {w, w, w, Tensor(), tensor<int32_t>({1}, {5})}}).find("sequence_lens[0] is 5"), std::string::npos);
-  const auto y = output({.op = "RNN", .opset = 14, .inputs = {half({1, 1, 1}, {.5}), half({1, 1, 1}, {1}), half({1, 1, 1}, {1})}, .constant = {false, true, true}});
+  EXPECT_NE(failure({.op = "RNN", .opset = 14, .inputs = {w, w, w, Tensor(), tensor<int32_t>({1}, {5})}})
+                .find("sequence_lens[0] is 5"),
+            std::string::npos);
+  const auto y = output({.op = "RNN",
+                         .opset = 14,
+                         .inputs = {half({1, 1, 1}, {.5}), half({1, 1, 1}, {1}), half({1, 1, 1}, {1})},
+                         .constant = {false, true, true}});
   EXPECT_NEAR(widened(y)[0], std::tanh(.5), 1e-3);
 }
 

@@ -29,8 +29,10 @@ Status infer(const ir::Node& n, ir::Facts& f) {
     if (!f.has_rank(0)) return {};
     const SymShape least = smallest_shape(p, f.in(0).shape());
     for (size_t i = 0; shape && i < least.size(); ++i)
-      if ((*shape)[i].is_int() && ((*shape)[i].value() < 0 || (i < 2 && least[i].is_int() && !((*shape)[i] == least[i]))))
-        return invalid_argument("output_shape {} does not go with an input of shape {}", shape_text(*shape), shape_text(f.in(0).shape()));
+      if ((*shape)[i].is_int() &&
+          ((*shape)[i].value() < 0 || (i < 2 && least[i].is_int() && !((*shape)[i] == least[i]))))
+        return invalid_argument("output_shape {} does not go with an input of shape {}", shape_text(*shape),
+                                shape_text(f.in(0).shape()));
     return {};
   }
   if (!f.has_rank(0)) return {};
@@ -61,11 +63,13 @@ class MaxUnpoolKernel final : public Kernel {
     for (int64_t i = 0; i < at.count && !flat; ++i) flat = index[i] >= total;
     for (int64_t i = 0; i < at.count; ++i)
       if (index[i] < 0 || index[i] >= (flat ? y.count : total))
-        return invalid_argument("index {} is out of range: the output has {} elements", index[i], flat ? y.count : total);
+        return invalid_argument("index {} is out of range: the output has {} elements", index[i],
+                                flat ? y.count : total);
     return dispatch_size(x.dtype, [&]<class T>() {
       std::fill_n(y.as<T>(), y.count, T{});
       for (int64_t i = 0; i < at.count; ++i)
-        if (const int64_t to = flat ? index[i] : moved(index[i], least, y.shape()); to >= 0) y.as<T>()[to] = x.as<T>()[i];
+        if (const int64_t to = flat ? index[i] : moved(index[i], least, y.shape()); to >= 0)
+          y.as<T>()[to] = x.as<T>()[i];
     });
   }
 

@@ -22,7 +22,9 @@ struct MvnState final : KernelState {
 
 class MvnKernel final : public Kernel {
  public:
-  static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) { return std::unique_ptr<Kernel>(new MvnKernel(axes(node))); }
+  static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) {
+    return std::unique_ptr<Kernel>(new MvnKernel(axes(node)));
+  }
 
   Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override {
     auto s = std::make_unique<MvnState>();
@@ -78,7 +80,8 @@ class MvnKernel final : public Kernel {
   std::vector<int64_t> axes_;
 };
 
-constexpr OpDef kDefs[] = {{"MeanVarianceNormalization", infer, cpu_widened<MvnKernel>(kFloats), {.reviewed = 13, .in_place = {{0, 0}}}}};
+constexpr OpDef kDefs[] = {
+    {"MeanVarianceNormalization", infer, cpu_widened<MvnKernel>(kFloats), {.reviewed = 13, .in_place = {{0, 0}}}}};
 
 }  // namespace
 

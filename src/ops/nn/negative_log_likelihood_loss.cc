@@ -46,7 +46,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
     if (f.has_rank(1))
       for (size_t i = 0; i < loss.size(); ++i)
         if (const Dim& t = f.in(1).dim(static_cast<int>(i)); t.is_int() && loss[i].is_int() && !(t == loss[i]))
-          return invalid_argument("targets of shape {} do not go with an input of shape {}", shape_text(f.in(1).shape()), shape_text(x));
+          return invalid_argument("targets of shape {} do not go with an input of shape {}",
+                                  shape_text(f.in(1).shape()), shape_text(x));
     if (f.has_rank(2) && x[1].is_int() && f.in(2).dim(0).is_int() && !(f.in(2).dim(0) == x[1]))
       return invalid_argument("there are {} weights for {} classes", f.in(2).dim(0).value(), x[1].value());
     if (p.reduction == Reduction::none) f.set(0, f.dtype(0), std::move(loss));
@@ -74,7 +75,8 @@ class LossKernel final : public Kernel {
   Status run(KernelContext& ctx) const override {
     constexpr DTypes kTypes = DType::f32 | DType::f64;
     return dispatch<kTypes.bits()>(ctx.in(0).dtype, [&]<class T>() -> Status {
-      return dispatch<(DType::i32 | DType::i64).bits()>(ctx.in(1).dtype, [&]<class I>() -> Status { return loss<T, I>(ctx); });
+      return dispatch<(DType::i32 | DType::i64).bits()>(ctx.in(1).dtype,
+                                                        [&]<class I>() -> Status { return loss<T, I>(ctx); });
     });
   }
 
@@ -99,9 +101,11 @@ class LossKernel final : public Kernel {
       log_p = to;
     }
     const I* target = ctx.in(1).as<I>();
-    if (ctx.in(1).count != samples) return invalid_argument("there are {} targets for {} samples", ctx.in(1).count, samples);
+    if (ctx.in(1).count != samples)
+      return invalid_argument("there are {} targets for {} samples", ctx.in(1).count, samples);
     const T* weight = ctx.has_in(2) ? ctx.in(2).as<T>() : nullptr;
-    if (weight && ctx.in(2).count != classes) return invalid_argument("there are {} weights for {} classes", ctx.in(2).count, classes);
+    if (weight && ctx.in(2).count != classes)
+      return invalid_argument("there are {} weights for {} classes", ctx.in(2).count, classes);
     double sum = 0, weights = 0;
     for (int64_t i = 0; i < samples; ++i) {
       const auto t = static_cast<int64_t>(target[i]);
@@ -115,7 +119,8 @@ class LossKernel final : public Kernel {
       if (p_.reduction == Reduction::none && ctx.has_out(0)) ctx.out(0).as<T>()[i] = l;
       sum += static_cast<double>(l);
     }
-    if (ctx.has_out(0) && p_.reduction != Reduction::none) *ctx.out(0).as<T>() = static_cast<T>(p_.reduction == Reduction::mean ? sum / weights : sum);
+    if (ctx.has_out(0) && p_.reduction != Reduction::none)
+      *ctx.out(0).as<T>() = static_cast<T>(p_.reduction == Reduction::mean ? sum / weights : sum);
     return {};
   }
 

@@ -35,7 +35,8 @@ Result<std::unique_ptr<PoolState>> make_state(const WindowParams& p, PrepareCont
   s->planes = x.dim(0) * x.dim(1);
   s->in_plane = product(x.shape(), 2, x.rank);
   s->out_plane = product(y.shape(), 2, y.rank);
-  const double work = static_cast<double>(s->out_plane) * static_cast<double>(product(std::span<const int64_t>(p.kernel)));
+  const double work =
+      static_cast<double>(s->out_plane) * static_cast<double>(product(std::span<const int64_t>(p.kernel)));
   s->grain = 1 + static_cast<int64_t>(32768 / std::max(work, 1.0));
   return s;
 }
@@ -56,7 +57,8 @@ class MaxPoolKernel final : public Kernel {
 
   Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override {
     TRN_ASSIGN(auto s, make_state(p_, ctx));
-    if (!ctx.has_out(0)) ctx.request_scratch(ctx.out(1).bytes());  // values that nobody wants; no element is larger than an index
+    if (!ctx.has_out(0))
+      ctx.request_scratch(ctx.out(1).bytes());  // values that nobody wants; no element is larger than an index
     return std::unique_ptr<KernelState>(std::move(s));
   }
 
@@ -89,7 +91,8 @@ class MaxPoolKernel final : public Kernel {
 
 // f64: sums of map(x) over each window, then finish(sum, elements that count).
 template <class Map, class Finish>
-void plain_sums(const double* x, double* y, int64_t planes, const kernels::PoolShape& s, const Map& map, const Finish& finish) {
+void plain_sums(const double* x, double* y, int64_t planes, const kernels::PoolShape& s, const Map& map,
+                const Finish& finish) {
   using kernels::window;
   for (int64_t p = 0; p < planes; ++p, x += s.in[0] * s.in[1] * s.in[2])
     for (int64_t o0 = 0; o0 < s.out[0]; ++o0)
@@ -133,7 +136,8 @@ class SumPoolKernel final : public Kernel {
     const auto& s = *ctx.state<PoolState>();
     if (ctx.in(0).dtype == DType::f64) {
       each_planes(ctx, s, [&](int64_t first, int64_t planes) {
-        wide(ctx.in(0).as<double>() + first * s.in_plane, ctx.out(0).as<double>() + first * s.out_plane, planes, s.shape);
+        wide(ctx.in(0).as<double>() + first * s.in_plane, ctx.out(0).as<double>() + first * s.out_plane, planes,
+             s.shape);
       });
       return {};
     }
@@ -149,11 +153,13 @@ class SumPoolKernel final : public Kernel {
 
   static void wide(const double* x, double* y, int64_t planes, const kernels::PoolShape& s) {
     if (kLp)
-      plain_sums(x, y, planes, s, [&](double v) { return std::pow(std::fabs(v), s.p); },
-                 [&](double sum, int64_t) { return std::pow(sum, 1.0 / s.p); });
+      plain_sums(
+          x, y, planes, s, [&](double v) { return std::pow(std::fabs(v), s.p); },
+          [&](double sum, int64_t) { return std::pow(sum, 1.0 / s.p); });
     else
-      plain_sums(x, y, planes, s, [](double v) { return v; },
-                 [](double sum, int64_t count) { return count ? sum / static_cast<double>(count) : 0; });
+      plain_sums(
+          x, y, planes, s, [](double v) { return v; },
+          [](double sum, int64_t count) { return count ? sum / static_cast<double>(count) : 0; });
   }
 
   WindowParams p_;

@@ -51,8 +51,8 @@ Status same(const ir::Facts& f, int input, int axis, const Dim& want, const char
   if (!f.has_rank(input)) return {};
   const Dim& d = f.in(input).dim(axis);
   if (d.is_int() && want.is_int() && !(d == want))
-    return invalid_argument("input {} has shape {}: dimension {} is {}, but {} is {}", input, shape_text(f.in(input).shape()), axis, d.value(), what,
-                            want.value());
+    return invalid_argument("input {} has shape {}: dimension {} is {}, but {} is {}", input,
+                            shape_text(f.in(input).shape()), axis, d.value(), what, want.value());
   return {};
 }
 
@@ -79,7 +79,8 @@ Result<RecurrentParams> read_recurrent(const ir::Node& node, int gates, std::spa
     return p;
   }
   // One direction's worth is taken for both.
-  if (names.size() != count && names.size() != defaults.size()) return invalid_argument("attribute activations has {} entries, needs {}", names.size(), count);
+  if (names.size() != count && names.size() != defaults.size())
+    return invalid_argument("attribute activations has {} entries, needs {}", names.size(), count);
   const auto alphas = node.floats("activation_alpha"), betas = node.floats("activation_beta");
   size_t alpha = 0, beta = 0;
   for (const auto& name : names) {
@@ -90,7 +91,9 @@ Result<RecurrentParams> read_recurrent(const ir::Node& node, int gates, std::spa
     if (a->has_beta && beta < betas.size()) r.beta = betas[beta++];
     p.activations.push_back(r);
   }
-  if (p.activations.size() < count) p.activations.insert(p.activations.end(), p.activations.begin(), p.activations.begin() + static_cast<std::ptrdiff_t>(defaults.size()));
+  if (p.activations.size() < count)
+    p.activations.insert(p.activations.end(), p.activations.begin(),
+                         p.activations.begin() + static_cast<std::ptrdiff_t>(defaults.size()));
   return p;
 }
 
@@ -101,7 +104,8 @@ Status infer_recurrent(const RecurrentParams& p, ir::Facts& f) {
   TRN_TRY(expect_rank(f, 7, 2));
   const Dim directions(p.directions);
   Dim hidden = p.hidden > 0 ? Dim(p.hidden) : f.has_rank(2) ? f.in(2).dim(2) : Dim();
-  const Dim batch = f.has_rank(0) ? f.in(0).dim(p.batch_first ? 0 : 1) : Dim(), seq = f.has_rank(0) ? f.in(0).dim(p.batch_first ? 1 : 0) : Dim();
+  const Dim batch = f.has_rank(0) ? f.in(0).dim(p.batch_first ? 0 : 1) : Dim(),
+            seq = f.has_rank(0) ? f.in(0).dim(p.batch_first ? 1 : 0) : Dim();
   const int direction_axis = p.batch_first ? 1 : 0;
   for (int i : {1, 2, 3, 7}) TRN_TRY(same(f, i, 0, directions, "the number of directions"));
   for (int i : {5, 6}) {
@@ -117,7 +121,8 @@ Status infer_recurrent(const RecurrentParams& p, ir::Facts& f) {
   if (f.has_rank(0)) TRN_TRY(same(f, 1, 2, f.in(0).dim(2), "the input size"));
   const DType type = f.dtype(0);
   f.set(0, type, p.batch_first ? SymShape{batch, seq, directions, hidden} : SymShape{seq, directions, batch, hidden});
-  for (int i = 1; i < (p.cell ? 3 : 2); ++i) f.set(i, type, p.batch_first ? SymShape{batch, directions, hidden} : SymShape{directions, batch, hidden});
+  for (int i = 1; i < (p.cell ? 3 : 2); ++i)
+    f.set(i, type, p.batch_first ? SymShape{batch, directions, hidden} : SymShape{directions, batch, hidden});
   return {};
 }
 
@@ -126,10 +131,10 @@ struct RecurrentKernel::State final : KernelState {
   kernels::GemmGrid input_grid;
   std::vector<kernels::GemmGrid> step_grid;  // of every part of R
   // Places in scratch. What a direction owns is stepped by direction_stride.
-  size_t w_at = 0, r_at = 0;                 // packed weights that are no constants
+  size_t w_at = 0, r_at = 0;  // packed weights that are no constants
   size_t direction_at = 0, direction_stride = 0;
   size_t bias = 0, recurrent_bias = 0, gates = 0, h = 0, c = 0, saved = 0, work = 0, gemm = 0;  // in a direction
-  size_t gemm_stride = 0;                    // of one running tile
+  size_t gemm_stride = 0;                                                                       // of one running tile
   size_t input_gemm_at = 0;
 };
 
@@ -138,8 +143,10 @@ Status RecurrentKernel::pack_constants(const ir::Node& node) {
     const ir::Value* v = node.input(i);
     if (!v || !v->is_constant()) continue;
     Tensor t = v->constant();
-    if (t.rank() != 3 || t.shape()[0] != p_.directions || t.shape()[1] % p_.gates || (i == 2 && t.shape()[1] != p_.gates * t.shape()[2]))
-      return invalid_argument("input {} has shape {}, needs [{}, {} * hidden size, ...]", i, shape_text(std::span<const int64_t>(t.shape())), p_.directions, p_.gates);
+    if (t.rank() != 3 || t.shape()[0] != p_.directions || t.shape()[1] % p_.gates ||
+        (i == 2 && t.shape()[1] != p_.gates * t.shape()[2]))
+      return invalid_argument("input {} has shape {}, needs [{}, {} * hidden size, ...]", i,
+                              shape_text(std::span<const int64_t>(t.shape())), p_.directions, p_.gates);
     if (is_half(t.dtype())) {
       TRN_ASSIGN(t, to_f32(t));
     }
@@ -167,7 +174,8 @@ void RecurrentKernel::pack_w(const float* w, int64_t inputs, int64_t rows, float
 void RecurrentKernel::pack_r(const float* r, int64_t hidden, float* to) const {
   for (const Part& part : parts_) {
     const int64_t rows = part.count * hidden;
-    kernels::gemm_pack_b(r + part.begin * hidden * hidden, 1, hidden, hidden, rows, 0, kernels::gemm_panel_count(rows), to);
+    kernels::gemm_pack_b(r + part.begin * hidden * hidden, 1, hidden, hidden, rows, 0, kernels::gemm_panel_count(rows),
+                         to);
     to += packed_size(hidden, rows);
   }
 }
@@ -197,7 +205,8 @@ Result<std::unique_ptr<KernelState>> RecurrentKernel::prepare(PrepareContext& ct
     r_size += packed_size(s->hidden, n);
     s->step_grid.push_back(kernels::gemm_grid(s->batch, n, s->hidden, step_threads));
     slots = std::max(slots, tile_slots(s->step_grid.back().count(), step_threads));
-    s->gemm_stride = std::max(s->gemm_stride, aligned(static_cast<int64_t>(kernels::gemm_scratch_size(n, s->hidden) / sizeof(float))));
+    s->gemm_stride = std::max(s->gemm_stride,
+                              aligned(static_cast<int64_t>(kernels::gemm_scratch_size(n, s->hidden) / sizeof(float))));
   }
   s->bias = take(rows);
   s->recurrent_bias = take(rows);
@@ -214,13 +223,15 @@ Result<std::unique_ptr<KernelState>> RecurrentKernel::prepare(PrepareContext& ct
   if (!w_.valid()) s->w_at = take(p_.directions * packed_size(s->inputs, rows));
   if (!r_.valid()) s->r_at = take(p_.directions * r_size);
   s->input_gemm_at = end;
-  const size_t input_stride = aligned(static_cast<int64_t>(kernels::gemm_scratch_size(rows, s->inputs) / sizeof(float)));
+  const size_t input_stride =
+      aligned(static_cast<int64_t>(kernels::gemm_scratch_size(rows, s->inputs) / sizeof(float)));
   end += input_stride * static_cast<size_t>(tile_slots(p_.directions * s->input_grid.count(), threads));
   ctx.request_scratch(end);
   return std::unique_ptr<KernelState>(std::move(s));
 }
 
-void RecurrentKernel::Step::multiply(int part, const float* a, float* to, int64_t ld, bool accumulate, const float* bias) const {
+void RecurrentKernel::Step::multiply(int part, const float* a, float* to, int64_t ld, bool accumulate,
+                                     const float* bias) const {
   const State& s = *state;
   const auto& all = kernel->parts_;
   int64_t skip = 0, per_direction = 0;
@@ -229,7 +240,8 @@ void RecurrentKernel::Step::multiply(int part, const float* a, float* to, int64_
     if (static_cast<int>(i) < part) skip += size;
     per_direction += size;
   }
-  const float* packed = kernel->r_.valid() ? kernel->r_.data<float>() : reinterpret_cast<const float*>(ctx->scratch() + s.r_at);
+  const float* packed =
+      kernel->r_.valid() ? kernel->r_.data<float>() : reinterpret_cast<const float*>(ctx->scratch() + s.r_at);
   kernels::GemmArgs g;
   g.m = batch;
   g.n = all[static_cast<size_t>(part)].count * hidden;
@@ -247,7 +259,8 @@ void RecurrentKernel::Step::multiply(int part, const float* a, float* to, int64_
     kernels::gemm_tile(g, 0, g.m, 0, g.n, scratch);
     return;
   }
-  for_each_tile(*ctx, grid.count(), scratch, s.gemm_stride, [&](int64_t i, std::byte* own) { kernels::gemm_tile(g, grid, i, own); });
+  for_each_tile(*ctx, grid.count(), scratch, s.gemm_stride,
+                [&](int64_t i, std::byte* own) { kernels::gemm_tile(g, grid, i, own); });
 }
 
 Status RecurrentKernel::run(KernelContext& ctx) const {
@@ -256,10 +269,12 @@ Status RecurrentKernel::run(KernelContext& ctx) const {
   std::span<const int32_t> lengths;
   if (ctx.has_in(4)) {
     const TensorView& l = ctx.in(4);
-    if (l.count != s.batch) return invalid_argument("sequence_lens has {} elements, the batch has {}", l.count, s.batch);
+    if (l.count != s.batch)
+      return invalid_argument("sequence_lens has {} elements, the batch has {}", l.count, s.batch);
     for (int64_t b = 0; b < s.batch; ++b) {
       const int32_t n = l.as<int32_t>()[b];
-      if (n < 0 || n > s.seq) return invalid_argument("sequence_lens[{}] is {}, expected a value in [0, {}]", b, n, s.seq);
+      if (n < 0 || n > s.seq)
+        return invalid_argument("sequence_lens[{}] is {}, expected a value in [0, {}]", b, n, s.seq);
       if (n < s.seq) lengths = {l.as<int32_t>(), static_cast<size_t>(s.batch)};
     }
   }
@@ -272,11 +287,16 @@ Status RecurrentKernel::run(KernelContext& ctx) const {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t d = i / 2;
         if (i % 2 == 0 && !w_.valid())
-          pack_w(ctx.in(1).as<float>() + d * rows * s.inputs, s.inputs, rows, reinterpret_cast<float*>(scratch + s.w_at) + d * w_size);
-        if (i % 2 == 1 && !r_.valid()) pack_r(ctx.in(2).as<float>() + d * rows * s.hidden, s.hidden, reinterpret_cast<float*>(scratch + s.r_at) + d * r_size);
+          pack_w(ctx.in(1).as<float>() + d * rows * s.inputs, s.inputs, rows,
+                 reinterpret_cast<float*>(scratch + s.w_at) + d * w_size);
+        if (i % 2 == 1 && !r_.valid())
+          pack_r(ctx.in(2).as<float>() + d * rows * s.hidden, s.hidden,
+                 reinterpret_cast<float*>(scratch + s.r_at) + d * r_size);
       }
     });
-  const auto part = [&](int d, size_t at) { return reinterpret_cast<float*>(scratch + s.direction_at + static_cast<size_t>(d) * s.direction_stride + at); };
+  const auto part = [&](int d, size_t at) {
+    return reinterpret_cast<float*>(scratch + s.direction_at + static_cast<size_t>(d) * s.direction_stride + at);
+  };
   for (int d = 0; d < p_.directions; ++d) {
     float *bias = part(d, s.bias), *recurrent = part(d, s.recurrent_bias);
     std::fill_n(bias, rows, 0.0f);
@@ -319,7 +339,9 @@ Status RecurrentKernel::run(KernelContext& ctx) const {
 
 void RecurrentKernel::run_direction(KernelContext& ctx, const State& s, int d, std::span<const int32_t> lengths) const {
   const int64_t hidden = s.hidden, rows = p_.gates * hidden, size = s.batch * hidden;
-  const auto part = [&](size_t at) { return reinterpret_cast<float*>(ctx.scratch() + s.direction_at + static_cast<size_t>(d) * s.direction_stride + at); };
+  const auto part = [&](size_t at) {
+    return reinterpret_cast<float*>(ctx.scratch() + s.direction_at + static_cast<size_t>(d) * s.direction_stride + at);
+  };
   const auto row_bytes = static_cast<size_t>(hidden) * sizeof(float);
   // Row b of a state tensor of all directions.
   const auto state_row = [&](const TensorView& v, int64_t b) {
@@ -328,11 +350,24 @@ void RecurrentKernel::run_direction(KernelContext& ctx, const State& s, int d, s
   float *h = part(s.h), *c = part(s.c), *saved = part(s.saved);
   for (int64_t b = 0; b < s.batch; ++b) {
     if (row_bytes == 0) break;
-    ctx.has_in(5) ? std::memcpy(h + b * hidden, state_row(ctx.in(5), b), row_bytes) : std::memset(h + b * hidden, 0, row_bytes);
-    ctx.has_in(6) ? std::memcpy(c + b * hidden, state_row(ctx.in(6), b), row_bytes) : std::memset(c + b * hidden, 0, row_bytes);
+    ctx.has_in(5) ? std::memcpy(h + b * hidden, state_row(ctx.in(5), b), row_bytes)
+                  : std::memset(h + b * hidden, 0, row_bytes);
+    ctx.has_in(6) ? std::memcpy(c + b * hidden, state_row(ctx.in(6), b), row_bytes)
+                  : std::memset(c + b * hidden, 0, row_bytes);
   }
-  Step step{this, &ctx, &s, d, s.batch, hidden, nullptr, p_.batch_first ? s.seq * rows : rows, h, p_.cell ? c : nullptr,
-            part(s.work), part(s.recurrent_bias), ctx.has_in(7) ? ctx.in(7).as<float>() + d * 3 * hidden : nullptr};
+  Step step{this,
+            &ctx,
+            &s,
+            d,
+            s.batch,
+            hidden,
+            nullptr,
+            p_.batch_first ? s.seq * rows : rows,
+            h,
+            p_.cell ? c : nullptr,
+            part(s.work),
+            part(s.recurrent_bias),
+            ctx.has_in(7) ? ctx.in(7).as<float>() + d * 3 * hidden : nullptr};
   for (int64_t i = 0; i < s.seq && size > 0; ++i) {
     const int64_t t = p_.reverses(d) ? s.seq - 1 - i : i;
     step.gates = part(s.gates) + (p_.batch_first ? t : t * s.batch) * rows;
@@ -357,7 +392,8 @@ void RecurrentKernel::run_direction(KernelContext& ctx, const State& s, int d, s
     }
   }
   for (int o = 1; o < (p_.cell ? 3 : 2); ++o)
-    for (int64_t b = 0; b < s.batch && ctx.has_out(o) && row_bytes > 0; ++b) std::memcpy(state_row(ctx.out(o), b), (o == 1 ? h : c) + b * hidden, row_bytes);
+    for (int64_t b = 0; b < s.batch && ctx.has_out(o) && row_bytes > 0; ++b)
+      std::memcpy(state_row(ctx.out(o), b), (o == 1 ? h : c) + b * hidden, row_bytes);
 }
 
 }  // namespace trunnion::ops

@@ -1,5 +1,5 @@
-// What LSTM, GRU and RNN share: attributes, inference, and the walk over time. One matrix product gives the inputs' part
-// of all gates for all times; then every step multiplies the state with the recurrence weights and calls the cell.
+// What LSTM, GRU and RNN share: attributes, inference, and the walk over time. One matrix product gives the inputs'
+// part of all gates for all times; then every step multiplies the state with the recurrence weights and calls the cell.
 #pragma once
 #include "kernels/gemm.h"
 #include "kernels/rnn.h"
@@ -8,7 +8,7 @@
 namespace trunnion::ops {
 
 struct RecurrentParams {
-  int gates = 1;  // 4, 3 or 1
+  int gates = 1;      // 4, 3 or 1
   bool cell = false;  // LSTM: has a cell state
   int directions = 1;
   bool reverse = false;  // of the first direction; the second one always is
@@ -20,7 +20,8 @@ struct RecurrentParams {
 };
 
 // `defaults` are the activations of one direction.
-Result<RecurrentParams> read_recurrent(const ir::Node& node, int gates, std::span<const kernels::RnnActivation> defaults);
+Result<RecurrentParams> read_recurrent(const ir::Node& node, int gates,
+                                       std::span<const kernels::RnnActivation> defaults);
 
 // Outputs Y, Y_h and, with a cell state, Y_c.
 Status infer_recurrent(const RecurrentParams& p, ir::Facts& f);
@@ -40,10 +41,10 @@ class RecurrentKernel : public Kernel {
     const State* state;
     int direction;
     int64_t batch, hidden;
-    float* gates;        // the inputs' part, biases included: batch rows, gates * hidden each
+    float* gates;  // the inputs' part, biases included: batch rows, gates * hidden each
     int64_t gate_stride;
-    float *h, *c;        // batch x hidden: the state, replaced by the step. c is null without a cell state
-    float* work;         // batch x (gates + 1) * hidden of the step's own
+    float *h, *c;                 // batch x hidden: the state, replaced by the step. c is null without a cell state
+    float* work;                  // batch x (gates + 1) * hidden of the step's own
     const float* recurrent_bias;  // split_bias cells: gates * hidden, zeros but for the last gate
     const float* peephole;        // or null
 
@@ -69,8 +70,8 @@ class RecurrentKernel : public Kernel {
   void run_direction(KernelContext& ctx, const State& s, int direction, std::span<const int32_t> lengths) const;
 
   std::vector<Part> parts_;
-  bool split_bias_;   // GRU with linear_before_reset: the last gate's recurrence bias stays with the recurrence
-  Tensor w_, r_;      // packed, direction after direction; invalid when not constant
+  bool split_bias_;  // GRU with linear_before_reset: the last gate's recurrence bias stays with the recurrence
+  Tensor w_, r_;     // packed, direction after direction; invalid when not constant
 };
 
 }  // namespace trunnion::ops

@@ -25,7 +25,8 @@ class RnnKernel final : public RecurrentKernel {
   void step(const Step& s) const override {
     s.multiply(0, s.h, s.gates, s.gate_stride, true);
     for (int64_t b = 0; b < s.batch; ++b)
-      kernels::rnn().activate(s.gates + b * s.gate_stride, s.h + b * s.hidden, s.hidden, p_.activations[static_cast<size_t>(s.direction)], p_.clip);
+      kernels::rnn().activate(s.gates + b * s.gate_stride, s.h + b * s.hidden, s.hidden,
+                              p_.activations[static_cast<size_t>(s.direction)], p_.clip);
   }
 
  private:

@@ -12,7 +12,9 @@ struct Params {
   bool interleaved;
   int64_t rotated, heads;  // 0: the whole head; from the input's shape
 };
-Params read(const ir::Node& n) { return {n.attr("interleaved", 0) != 0, n.attr("rotary_embedding_dim", 0), n.attr("num_heads", 0)}; }
+Params read(const ir::Node& n) {
+  return {n.attr("interleaved", 0) != 0, n.attr("rotary_embedding_dim", 0), n.attr("num_heads", 0)};
+}
 
 // x as tokens (batch, position) of heads.
 struct Layout {
@@ -33,7 +35,9 @@ Result<Layout> layout(const Params& p, std::span<const int64_t> x) {
     return invalid_argument("input 0 has shape {}, needs 3 or 4 dimensions", shape_text(x));
   }
   l.rotated = p.rotated > 0 ? p.rotated : l.head;
-  if (l.rotated > l.head || l.rotated % 2) return invalid_argument("{} elements of a head of {} cannot be rotated: an even number is needed", l.rotated, l.head);
+  if (l.rotated > l.head || l.rotated % 2)
+    return invalid_argument("{} elements of a head of {} cannot be rotated: an even number is needed", l.rotated,
+                            l.head);
   return l;
 }
 
@@ -51,41 +55,52 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   for (int i : {1, 2}) {
     if (!f.has_rank(i)) continue;
     const SymShape& c = f.in(i).shape();
-    const bool fits = (!c.back().is_int() || c.back().value() >= l.rotated / 2) &&
-                      (cache_rank == 2 || ((!c[0].is_int() || c[0].is_int(l.batch)) && (!c[1].is_int() || c[1].is_int(l.tokens))));
-    if (!fits) return invalid_argument("input {} of shape {} does not go with {} rotated elements of an input of shape {}", i, shape_text(c), l.rotated, shape_text(*x));
+    const bool fits =
+        (!c.back().is_int() || c.back().value() >= l.rotated / 2) &&
+        (cache_rank == 2 || ((!c[0].is_int() || c[0].is_int(l.batch)) && (!c[1].is_int() || c[1].is_int(l.tokens))));
+    if (!fits)
+      return invalid_argument("input {} of shape {} does not go with {} rotated elements of an input of shape {}", i,
+                              shape_text(c), l.rotated, shape_text(*x));
   }
   if (f.has_rank(3)) {
     const SymShape& ids = f.in(3).shape();
     if ((ids[0].is_int() && !ids[0].is_int(l.batch)) || (ids[1].is_int() && !ids[1].is_int(l.tokens)))
-      return invalid_argument("position_ids of shape {} do not go with an input of shape {}", shape_text(ids), shape_text(*x));
+      return invalid_argument("position_ids of shape {} do not go with an input of shape {}", shape_text(ids),
+                              shape_text(*x));
   }
   return {};
 }
 
 class RotaryKernel final : public Kernel {
  public:
-  static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) { return std::unique_ptr<Kernel>(new RotaryKernel(read(node))); }
+  static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) {
+    return std::unique_ptr<Kernel>(new RotaryKernel(read(node)));
+  }
 
   Status run(KernelContext& ctx) const override {
     TRN_ASSIGN(const Layout l, layout(p_, ctx.in(0).shape()));
     const TensorView &cos = ctx.in(1), &sin = ctx.in(2);
     // The caches may be wider than what is rotated.
-    const int64_t half = l.rotated / 2, width = cos.dim(cos.rank - 1), rows = width ? std::min(cos.count, sin.count) / width : 0;
-    if (width < half || sin.dim(sin.rank - 1) != width) return invalid_argument("caches of {} and {} columns for {} angles", width, sin.dim(sin.rank - 1), half);
+    const int64_t half = l.rotated / 2, width = cos.dim(cos.rank - 1),
+                  rows = width ? std::min(cos.count, sin.count) / width : 0;
+    if (width < half || sin.dim(sin.rank - 1) != width)
+      return invalid_argument("caches of {} and {} columns for {} angles", width, sin.dim(sin.rank - 1), half);
     const int64_t* ids = ctx.has_in(3) ? ctx.in(3).as<int64_t>() : nullptr;
     if (ids ? ctx.in(3).count != l.batch * l.tokens : rows < l.batch * l.tokens)
       return invalid_argument("there are not as many positions as the {} tokens of the input", l.batch * l.tokens);
     for (int64_t i = 0; ids && i < ctx.in(3).count; ++i)
-      if (ids[i] < 0 || ids[i] >= rows) return invalid_argument("position_ids[{}] is {}, but the caches have {} rows", i, ids[i], rows);
-    ctx.parallel_for(l.batch * l.tokens, 8192 / std::max<int64_t>(l.heads * l.head, 1) + 1, [&](int64_t begin, int64_t end) {
-      for (int64_t t = begin; t < end; ++t) {
-        const int64_t row = (ids ? ids[t] : t) * width;
-        const int64_t at = t / l.tokens * l.tokens * l.heads * l.head + t % l.tokens * l.token_step;
-        for (int64_t h = 0; h < l.heads; ++h)
-          rotate(ctx.in(0).as<float>() + at + h * l.head_step, ctx.out(0).as<float>() + at + h * l.head_step, cos.as<float>() + row, sin.as<float>() + row, l);
-      }
-    });
+      if (ids[i] < 0 || ids[i] >= rows)
+        return invalid_argument("position_ids[{}] is {}, but the caches have {} rows", i, ids[i], rows);
+    ctx.parallel_for(
+        l.batch * l.tokens, 8192 / std::max<int64_t>(l.heads * l.head, 1) + 1, [&](int64_t begin, int64_t end) {
+          for (int64_t t = begin; t < end; ++t) {
+            const int64_t row = (ids ? ids[t] : t) * width;
+            const int64_t at = t / l.tokens * l.tokens * l.heads * l.head + t % l.tokens * l.token_step;
+            for (int64_t h = 0; h < l.heads; ++h)
+              rotate(ctx.in(0).as<float>() + at + h * l.head_step, ctx.out(0).as<float>() + at + h * l.head_step,
+                     cos.as<float>() + row, sin.as<float>() + row, l);
+          }
+        });
     return {};
   }
 
@@ -105,7 +120,8 @@ class RotaryKernel final : public Kernel {
   Params p_;
 };
 
-constexpr OpDef kDefs[] = {{"RotaryEmbedding", infer, cpu_widened<RotaryKernel>(kF32 | DType::f16 | DType::bf16), {.reviewed = 23}}};
+constexpr OpDef kDefs[] = {
+    {"RotaryEmbedding", infer, cpu_widened<RotaryKernel>(kF32 | DType::f16 | DType::bf16), {.reviewed = 23}}};
 
 }  // namespace
 

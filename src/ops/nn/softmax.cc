@@ -55,7 +55,8 @@ class SoftmaxKernel final : public Kernel {
     const int64_t block = b.axis * b.inner;
     if (x.dtype == DType::f64) {
       ctx.parallel_for(b.outer, 1024 / block + 1, [&](int64_t begin, int64_t end) {
-        kernels::softmax_f64(x.as<double>() + begin * block, y.as<double>() + begin * block, end - begin, b.axis, b.inner, kLog);
+        kernels::softmax_f64(x.as<double>() + begin * block, y.as<double>() + begin * block, end - begin, b.axis,
+                             b.inner, kLog);
       });
       return {};
     }
@@ -99,7 +100,8 @@ class HardmaxKernel final : public Kernel {
     return dispatch<kFloats.bits()>(x.dtype, [&]<class T>() {
       ctx.parallel_for(b.outer, 16384 / block + 1, [&](int64_t begin, int64_t end) {
         find(x.as<T>() + begin * block, at + begin * b.inner, {end - begin, b.axis, b.inner, b.inner});
-        std::memset(static_cast<void*>(y.as<T>() + begin * block), 0, static_cast<size_t>((end - begin) * block) * sizeof(T));
+        std::memset(static_cast<void*>(y.as<T>() + begin * block), 0,
+                    static_cast<size_t>((end - begin) * block) * sizeof(T));
         for (int64_t o = begin; o < end; ++o)
           for (int64_t i = 0; i < b.inner; ++i) y.as<T>()[o * block + at[o * b.inner + i] * b.inner + i] = T(1.0f);
       });

@@ -30,7 +30,8 @@ TEST(Softmax, LastAxisByDefault) {
 TEST(Softmax, OldVersionsTakeAMatrix) {
   const Tensor x = tensor<float>({1, 2, 2}, {1, 2, 3, 4});
   expect_near(values<float>(output({.op = "Softmax", .opset = 11, .inputs = {x}})), softmax({1, 2, 3, 4}));
-  expect_near(values<float>(output({.op = "Softmax", .opset = 1, .inputs = {x}, .attrs = {{"axis", int64_t{0}}}})), softmax({1, 2, 3, 4}));
+  expect_near(values<float>(output({.op = "Softmax", .opset = 1, .inputs = {x}, .attrs = {{"axis", int64_t{0}}}})),
+              softmax({1, 2, 3, 4}));
   const auto y = values<float>(output({.op = "Softmax", .opset = 13, .inputs = {x}, .attrs = {{"axis", int64_t{1}}}}));
   expect_near({y[0], y[2]}, softmax({1, 3}));
   expect_near({y[1], y[3]}, softmax({2, 4}));
@@ -40,7 +41,8 @@ TEST(Softmax, Edges) {
   EXPECT_EQ(shape(output({.op = "Softmax", .inputs = {tensor<float>({2, 0}, {})}})), (Ints{2, 0}));
   EXPECT_EQ(values<float>(output({.op = "Softmax", .inputs = {tensor<float>({}, {7})}})), Floats{1});
   EXPECT_TRUE(std::isnan(values<float>(output({.op = "Softmax", .inputs = {tensor<float>({2}, {NAN, 1})}}))[0]));
-  EXPECT_NE(failure({.op = "Softmax", .inputs = {tensor<float>({2}, {0, 1})}, .attrs = {{"axis", int64_t{1}}}}).find("axis 1 is out of range"),
+  EXPECT_NE(failure({.op = "Softmax", .inputs = {tensor<float>({2}, {0, 1})}, .attrs = {{"axis", int64_t{1}}}})
+                .find("axis 1 is out of range"),
             std::string::npos);
   expect_near(widened(output({.op = "Softmax", .inputs = {half({3}, {1, 2, 3})}})), softmax({1, 2, 3}), 1e-3f);
   expect_near(widened(output({.op = "LogSoftmax", .inputs = {bfloat({2}, {0, 0})}})), {-0.6931f, -0.6931f}, 4e-3f);
@@ -49,8 +51,10 @@ TEST(Softmax, Edges) {
 TEST(Softmax, Hardmax) {
   const Tensor x = tensor<float>({2, 3}, {1, 5, 5, 9, 2, 3});
   EXPECT_EQ(values<float>(output({.op = "Hardmax", .inputs = {x}})), (Floats{0, 1, 0, 1, 0, 0}));
-  EXPECT_EQ(values<float>(output({.op = "Hardmax", .inputs = {x}, .attrs = {{"axis", int64_t{0}}}})), (Floats{0, 1, 1, 1, 0, 0}));
-  EXPECT_EQ(values<float>(output({.op = "Hardmax", .opset = 11, .inputs = {x}, .attrs = {{"axis", int64_t{0}}}})), (Floats{0, 0, 0, 1, 0, 0}));
+  EXPECT_EQ(values<float>(output({.op = "Hardmax", .inputs = {x}, .attrs = {{"axis", int64_t{0}}}})),
+            (Floats{0, 1, 1, 1, 0, 0}));
+  EXPECT_EQ(values<float>(output({.op = "Hardmax", .opset = 11, .inputs = {x}, .attrs = {{"axis", int64_t{0}}}})),
+            (Floats{0, 0, 0, 1, 0, 0}));
   EXPECT_EQ(widened(output({.op = "Hardmax", .inputs = {half({2}, {1, 2})}})), (Floats{0, 1}));
   EXPECT_EQ(shape(output({.op = "Hardmax", .inputs = {tensor<float>({0, 3}, {})}})), (Ints{0, 3}));
 }

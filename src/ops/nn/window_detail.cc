@@ -13,7 +13,8 @@ Status check(std::vector<int64_t>& v, size_t count, int64_t fallback, int64_t lo
   if (v.empty()) v.assign(count, fallback);
   if (v.size() != count) return invalid_argument("attribute {} has {} values, needs {}", name, v.size(), count);
   for (int64_t e : v)
-    if (e < lowest || e > kMaxSize) return invalid_argument("attribute {} holds {}, expected at least {}", name, e, lowest);
+    if (e < lowest || e > kMaxSize)
+      return invalid_argument("attribute {} holds {}, expected at least {}", name, e, lowest);
   return {};
 }
 
@@ -57,8 +58,10 @@ Result<Dim> window_output(const WindowParams& p, int d, const Dim& in) {
     return ceil_div(in, Dim(stride));
   const Dim room = in + Dim(begin + end - window);
   if (in.is_int() && room.value() < 0)
-    return invalid_argument("a window of {} (kernel {}, dilation {}) does not fit into spatial dimension {} of size {} with padding {} and {}",
-                            window, p.kernel[d], p.dilations[d], d, in.value(), begin, end);
+    return invalid_argument(
+        "a window of {} (kernel {}, dilation {}) does not fit into spatial dimension {} of size {} with padding {} and "
+        "{}",
+        window, p.kernel[d], p.dilations[d], d, in.value(), begin, end);
   if (!p.ceil_mode || p.auto_pad == WindowParams::AutoPad::valid) return floor_div(room + Dim(stride), Dim(stride));
   // Windows that would start behind the input and the padding before it are left out.
   return dim_min(ceil_div(room + Dim(stride), Dim(stride)), ceil_div(in + Dim(begin), Dim(stride)));
@@ -74,7 +77,8 @@ WindowPads window_pads(const WindowParams& p, int d, int64_t in, int64_t out) {
 
 Result<SymShape> window_shape(const WindowParams& p, const SymShape& x) {
   if (static_cast<int>(x.size()) != p.spatial() + 2)
-    return invalid_argument("input 0 has shape {}, but kernel_shape has {} values: rank {} is needed", shape_text(x), p.spatial(), p.spatial() + 2);
+    return invalid_argument("input 0 has shape {}, but kernel_shape has {} values: rank {} is needed", shape_text(x),
+                            p.spatial(), p.spatial() + 2);
   SymShape out = {x[0], x[1]};
   for (int d = 0; d < p.spatial(); ++d) {
     TRN_ASSIGN(Dim size, window_output(p, d, x[d + 2]));
@@ -87,7 +91,8 @@ Result<kernels::PoolShape> pool_shape(const WindowParams& p, std::span<const int
   const int n = p.spatial();
   if (n > 3) return not_implemented("pooling over {} spatial dimensions: 3 are the limit", n);
   if (static_cast<int>(x.size()) != n + 2 || x.size() != y.size())
-    return invalid_argument("input of shape {} and output of shape {} do not go with {} spatial dimensions", shape_text(x), shape_text(y), n);
+    return invalid_argument("input of shape {} and output of shape {} do not go with {} spatial dimensions",
+                            shape_text(x), shape_text(y), n);
   kernels::PoolShape s;
   for (int d = 0; d < n; ++d) {
     const int at = 3 - n + d;

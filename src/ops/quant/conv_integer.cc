@@ -26,8 +26,9 @@ class ConvIntegerCpu final : public Kernel {
   }
 
   Status run(KernelContext& ctx) const override {
-    return engine_.run(ctx, *ctx.state<Int8ConvEngine::State>(), ctx.in(0), ctx.in(1), ctx.has_in(2) ? zero_point(ctx.in(2)) : 0,
-                       ctx.has_in(3) ? &ctx.in(3) : nullptr, ctx.out(0), [](const Int8ConvEngine::Tile&) {});
+    return engine_.run(ctx, *ctx.state<Int8ConvEngine::State>(), ctx.in(0), ctx.in(1),
+                       ctx.has_in(2) ? zero_point(ctx.in(2)) : 0, ctx.has_in(3) ? &ctx.in(3) : nullptr, ctx.out(0),
+                       [](const Int8ConvEngine::Tile&) {});
   }
 
  private:

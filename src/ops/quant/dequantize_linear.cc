@@ -52,21 +52,24 @@ class DequantizeCpu final : public Kernel {
   explicit DequantizeCpu(QuantParams p) : params_(p) {}
 
   // Elements [begin, end) of a type of whole bytes; x and y are the addresses of element `first`.
-  static void dequantize(const QuantLayout& l, const QuantScales& s, int64_t begin, int64_t end, const void* x, DType type, float* y, int64_t first = 0) {
+  static void dequantize(const QuantLayout& l, const QuantScales& s, int64_t begin, int64_t end, const void* x,
+                         DType type, float* y, int64_t first = 0) {
     const kernels::DequantizeFn fn = kernels::dequantize(elem(type));
     const auto size = static_cast<int64_t>(size_of(type));
     for_each_quant_run(l, begin, end, [&](int64_t at, int64_t n, int64_t k) {
       const void* from = static_cast<const std::byte*>(x) + (at - first) * size;
       float* to = y + (at - first);
       if (l.inner_step)
-        kernels::dequantize_vector(from, to, static_cast<size_t>(n), s.scale() + k, s.zero() ? s.zero() + k : nullptr, elem(type));
+        kernels::dequantize_vector(from, to, static_cast<size_t>(n), s.scale() + k, s.zero() ? s.zero() + k : nullptr,
+                                   elem(type));
       else
         fn(from, to, static_cast<size_t>(n), s.scale()[k], s.zero() ? s.zero()[k] : 0);
     });
   }
 
   // Any types; n <= kChunk.
-  static void chunk(const QuantLayout& l, const QuantScales& s, const TensorView& x, const TensorView& y, int64_t begin, int64_t n) {
+  static void chunk(const QuantLayout& l, const QuantScales& s, const TensorView& x, const TensorView& y, int64_t begin,
+                    int64_t n) {
     float wide[kChunk];
     uint8_t codes[kChunk];
     float* value = y.dtype == DType::f32 ? y.as<float>() + begin : wide;
@@ -87,7 +90,9 @@ class DequantizeCpu final : public Kernel {
     } else {
       dequantize(l, s, begin, begin + n, from, x.dtype, value, begin);
     }
-    if (y.dtype != DType::f32) kernels::convert(kernels::Elem::f32, elem(y.dtype))(wide, y.as<std::byte>() + begin * static_cast<int64_t>(size_of(y.dtype)), count, {});
+    if (y.dtype != DType::f32)
+      kernels::convert(kernels::Elem::f32, elem(y.dtype))(
+          wide, y.as<std::byte>() + begin * static_cast<int64_t>(size_of(y.dtype)), count, {});
   }
 
   QuantParams params_;
@@ -96,8 +101,13 @@ class DequantizeCpu final : public Kernel {
 constexpr DTypes kInputs = kFloat8 | kSubByte | DType::i8 | DType::u8 | DType::i16 | DType::u16 | DType::i32;
 constexpr OpDef kDefs[] = {
     {"DequantizeLinear", infer, cpu<DequantizeCpu>(kInputs), {.reviewed = 28}},
-    {"DequantizeLinear", infer, cpu<DequantizeCpu>(kInputs), {.reviewed = 1}, "com.microsoft",
-     "com.microsoft::DequantizeLinear 1 (x:T1, x_scale:T2, x_zero_point?:T1) -> (y:T2) {axis:i=1, block_size:i=0, output_dtype:i=0} "
+    {"DequantizeLinear",
+     infer,
+     cpu<DequantizeCpu>(kInputs),
+     {.reviewed = 1},
+     "com.microsoft",
+     "com.microsoft::DequantizeLinear 1 (x:T1, x_scale:T2, x_zero_point?:T1) -> (y:T2) {axis:i=1, block_size:i=0, "
+     "output_dtype:i=0} "
      "T1=u8|i8|u16|i16|i32|u4|i4 T2=f32|f16"},
 };
 

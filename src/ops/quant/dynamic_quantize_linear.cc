@@ -20,7 +20,9 @@ struct Range {
 
 class DynamicQuantizeCpu final : public Kernel {
  public:
-  static Result<std::unique_ptr<Kernel>> make(const ir::Node&) { return std::unique_ptr<Kernel>(new DynamicQuantizeCpu); }
+  static Result<std::unique_ptr<Kernel>> make(const ir::Node&) {
+    return std::unique_ptr<Kernel>(new DynamicQuantizeCpu);
+  }
 
   Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override {
     ctx.request_scratch(static_cast<size_t>((ctx.in(0).count + kPiece - 1) / kPiece) * sizeof(Range));
@@ -34,7 +36,8 @@ class DynamicQuantizeCpu final : public Kernel {
     const int64_t pieces = (x.count + kPiece - 1) / kPiece;
     ctx.parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; ++p)
-        kernels::min_max(from + p * kPiece, static_cast<size_t>(std::min(kPiece, x.count - p * kPiece)), &ranges[p].min, &ranges[p].max);
+        kernels::min_max(from + p * kPiece, static_cast<size_t>(std::min(kPiece, x.count - p * kPiece)), &ranges[p].min,
+                         &ranges[p].max);
     });
     Range all{0, 0};
     for (int64_t p = 0; p < pieces; ++p) all = {std::min(all.min, ranges[p].min), std::max(all.max, ranges[p].max)};
@@ -46,7 +49,9 @@ class DynamicQuantizeCpu final : public Kernel {
     if (!ctx.has_out(0)) return {};
     uint8_t* to = ctx.out(0).as<uint8_t>();
     const kernels::QuantizeFn quantize = kernels::quantize(kernels::Elem::u8);
-    ctx.parallel_for(x.count, 1 << 14, [&](int64_t begin, int64_t end) { quantize(from + begin, to + begin, static_cast<size_t>(end - begin), scale, zero); });
+    ctx.parallel_for(x.count, 1 << 14, [&](int64_t begin, int64_t end) {
+      quantize(from + begin, to + begin, static_cast<size_t>(end - begin), scale, zero);
+    });
     return {};
   }
 };

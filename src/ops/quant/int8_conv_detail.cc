@@ -38,12 +38,14 @@ Result<Int8ConvEngine> Int8ConvEngine::make(const ir::Value& w, ConvParams param
   e.channels_last_ = channels_last;
   if (!w.is_constant()) return e;
   const Tensor& weights = w.constant();
-  if (weights.rank() < 3 || weights.rank() > 5) return not_implemented("a convolution over {} spatial dimensions", weights.rank() - 2);
+  if (weights.rank() < 3 || weights.rank() > 5)
+    return not_implemented("a convolution over {} spatial dimensions", weights.rank() - 2);
   if (weights.count() == 0) return e;
   TRN_ASSIGN(const ConvChannels c, conv_channels(e.params_, weights.shape()));
   // The packed order does not depend on the size of the picture: any that the kernel fits will do.
   Shape x{1, c.cin};
-  for (size_t i = 0; i < c.kernel.size(); ++i) x.push_back((e.params_.dilations.empty() ? 1 : e.params_.dilations[i]) * (c.kernel[i] - 1) + 1);
+  for (size_t i = 0; i < c.kernel.size(); ++i)
+    x.push_back((e.params_.dilations.empty() ? 1 : e.params_.dilations[i]) * (c.kernel[i] - 1) + 1);
   ConvParams loose = e.params_;
   loose.pads.clear();
   TRN_ASSIGN(const kernels::ConvShape shape, conv_shape(loose, x, c));
@@ -54,8 +56,11 @@ Result<Int8ConvEngine> Int8ConvEngine::make(const ir::Value& w, ConvParams param
   return e;
 }
 
-Result<size_t> Int8ConvEngine::prepare(const TensorView& x, const TensorView& w, const TensorView& y, int threads, size_t offset, State& state) const {
-  if (x.rank < 3 || x.rank > 5) return not_implemented("a convolution over {} spatial dimensions (input of shape {})", x.rank - 2, shape_text(x.shape()));
+Result<size_t> Int8ConvEngine::prepare(const TensorView& x, const TensorView& w, const TensorView& y, int threads,
+                                       size_t offset, State& state) const {
+  if (x.rank < 3 || x.rank > 5)
+    return not_implemented("a convolution over {} spatial dimensions (input of shape {})", x.rank - 2,
+                           shape_text(x.shape()));
   if (y.count == 0) return offset;
   TRN_ASSIGN(const ConvChannels c, conv_channels(params_, w.shape()));
   Shape dims{x.dim(0), c.cin};
@@ -72,7 +77,8 @@ Result<size_t> Int8ConvEngine::prepare(const TensorView& x, const TensorView& w,
     offset += aligned(bytes);
     return at;
   };
-  const bool same_in = channels_last_ || c.cin == 1 || state.pixels_in == 1, same_out = channels_last_ || c.cout == 1 || state.pixels_out == 1;
+  const bool same_in = channels_last_ || c.cin == 1 || state.pixels_in == 1,
+             same_out = channels_last_ || c.cout == 1 || state.pixels_out == 1;
   state.x_offset = same_in ? kNone : take(static_cast<size_t>(x.count));
   state.y_offset = same_out ? kNone : take(y.bytes());
   state.packed_offset = packed_.valid() ? kNone : take(static_cast<size_t>(state.plan.packed_size));
@@ -83,7 +89,8 @@ Result<size_t> Int8ConvEngine::prepare(const TensorView& x, const TensorView& w,
     size_t most = 0;
     for (int64_t t = 0; t < state.plan.tiles; ++t) {
       const auto r = kernels::conv_int8_region(state.plan, t);
-      most = std::max(most, static_cast<size_t>((r.pixel_end - r.pixel_begin) * (r.channel_end - r.channel_begin)) * sizeof(int32_t));
+      most = std::max(most, static_cast<size_t>((r.pixel_end - r.pixel_begin) * (r.channel_end - r.channel_begin)) *
+                                sizeof(int32_t));
     }
     state.slot_stride += aligned(most);
   }
@@ -91,8 +98,8 @@ Result<size_t> Int8ConvEngine::prepare(const TensorView& x, const TensorView& w,
   return offset;
 }
 
-Status Int8ConvEngine::run(KernelContext& ctx, const State& s, const TensorView& x, const TensorView& w, int32_t x_zero, const TensorView* w_zero,
-                           const TensorView& y, FunctionRef<void(const Tile&)> finish) const {
+Status Int8ConvEngine::run(KernelContext& ctx, const State& s, const TensorView& x, const TensorView& w, int32_t x_zero,
+                           const TensorView* w_zero, const TensorView& y, FunctionRef<void(const Tile&)> finish) const {
   if (y.count == 0) return {};
   std::byte* scratch = ctx.scratch();
   const kernels::ConvShape& shape = s.plan.shape;
@@ -108,15 +115,19 @@ Status Int8ConvEngine::run(KernelContext& ctx, const State& s, const TensorView&
   args.packed = packed_.raw();
   if (s.packed_offset != kNone) {
     void* packed = scratch + s.packed_offset;
-    ctx.parallel_for(s.plan.pack_units, 4, [&](int64_t b, int64_t e) { kernels::conv_int8_pack(s.plan, w.data, args.w_signed, b, e, packed); });
+    ctx.parallel_for(s.plan.pack_units, 4, [&](int64_t b, int64_t e) {
+      kernels::conv_int8_pack(s.plan, w.data, args.w_signed, b, e, packed);
+    });
     args.packed = packed;
   }
   args.x_zero = x_zero;
   if (w_zero) {
     if (w_zero->count != 1 && w_zero->count != shape.cout)
-      return invalid_argument("the weights' zero point has {} entries, there are {} output channels", w_zero->count, shape.cout);
+      return invalid_argument("the weights' zero point has {} entries, there are {} output channels", w_zero->count,
+                              shape.cout);
     auto* zeros = reinterpret_cast<int32_t*>(scratch + s.zero_offset);
-    for (int64_t i = 0; i < w_zero->count; ++i) zeros[i] = w_zero->dtype == DType::i8 ? w_zero->as<const int8_t>()[i] : w_zero->as<const uint8_t>()[i];
+    for (int64_t i = 0; i < w_zero->count; ++i)
+      zeros[i] = w_zero->dtype == DType::i8 ? w_zero->as<const int8_t>()[i] : w_zero->as<const uint8_t>()[i];
     args.w_zero = zeros;
     args.w_zero_per_channel = w_zero->count > 1;
   }
@@ -132,9 +143,17 @@ Status Int8ConvEngine::run(KernelContext& ctx, const State& s, const TensorView&
     }
     const auto r = kernels::conv_int8_region(s.plan, tile);
     auto* sums = reinterpret_cast<int32_t*>(own + s.slot_tile);
-    Tile t{sums, r.channel_end - r.channel_begin, r.pixel_begin, r.pixel_end - r.pixel_begin, r.channel_begin, r.channel_end - r.channel_begin, nullptr, shape.cout};
+    Tile t{sums,
+           r.channel_end - r.channel_begin,
+           r.pixel_begin,
+           r.pixel_end - r.pixel_begin,
+           r.channel_begin,
+           r.channel_end - r.channel_begin,
+           nullptr,
+           shape.cout};
     // The kernel counts pixels and channels from the first.
-    mine.y = reinterpret_cast<int32_t*>(reinterpret_cast<uintptr_t>(sums) - static_cast<uintptr_t>(t.pixel * t.ld + t.channel) * sizeof(int32_t));
+    mine.y = reinterpret_cast<int32_t*>(reinterpret_cast<uintptr_t>(sums) -
+                                        static_cast<uintptr_t>(t.pixel * t.ld + t.channel) * sizeof(int32_t));
     mine.y_pixel_stride = t.ld;
     kernels::conv_int8_tile(s.plan, mine, tile, tile + 1, own);
     t.y = static_cast<std::byte*>(out) + t.pixel * shape.cout + t.channel;

@@ -22,7 +22,8 @@ class Int8ConvEngine {
 
   // y is 32-bit (the sums) or of the 8-bit type that finish writes. Adds its needs behind `offset` bytes of scratch;
   // returns the total.
-  Result<size_t> prepare(const TensorView& x, const TensorView& w, const TensorView& y, int threads, size_t offset, State& state) const;
+  Result<size_t> prepare(const TensorView& x, const TensorView& w, const TensorView& y, int threads, size_t offset,
+                         State& state) const;
 
   // Sums of pixels [pixel, pixel + pixels) (all images counted through) and channels [channel, channel + channels), and
   // where their quantized form belongs.
@@ -32,10 +33,10 @@ class Int8ConvEngine {
     void* y;
     int64_t y_ld;
   };
-  // w_zero: 8-bit, one or one per output channel; null for 0. finish may run on several threads at once; it is not called
-  // when y is 32-bit.
-  Status run(KernelContext& ctx, const State& state, const TensorView& x, const TensorView& w, int32_t x_zero, const TensorView* w_zero, const TensorView& y,
-             FunctionRef<void(const Tile&)> finish) const;
+  // w_zero: 8-bit, one or one per output channel; null for 0. finish may run on several threads at once; it is not
+  // called when y is 32-bit.
+  Status run(KernelContext& ctx, const State& state, const TensorView& x, const TensorView& w, int32_t x_zero,
+             const TensorView* w_zero, const TensorView& y, FunctionRef<void(const Tile&)> finish) const;
 
  private:
   ConvParams params_;
@@ -44,6 +45,8 @@ class Int8ConvEngine {
 };
 
 // A zero point: the first element of an 8-bit tensor.
-inline int32_t zero_point(const TensorView& t) { return t.dtype == DType::i8 ? *t.as<const int8_t>() : *t.as<const uint8_t>(); }
+inline int32_t zero_point(const TensorView& t) {
+  return t.dtype == DType::i8 ? *t.as<const int8_t>() : *t.as<const uint8_t>();
+}
 
 }  // namespace trunnion::ops

@@ -11,7 +11,9 @@ constexpr size_t kLine = 64;
 constexpr int64_t kTileSums = 64 << 10;
 size_t aligned(size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
-Shape leading(std::span<const int64_t> dims) { return dims.size() <= 2 ? Shape{} : Shape(dims.begin(), dims.end() - 2); }
+Shape leading(std::span<const int64_t> dims) {
+  return dims.size() <= 2 ? Shape{} : Shape(dims.begin(), dims.end() - 2);
+}
 
 }  // namespace
 
@@ -28,7 +30,8 @@ int64_t MatrixTerms::source(int64_t i) const {
   return at;
 }
 
-Result<MatrixTerms> matrix_terms(const TensorView* terms, std::span<const int64_t> a, std::span<const int64_t> b, bool rows) {
+Result<MatrixTerms> matrix_terms(const TensorView* terms, std::span<const int64_t> a, std::span<const int64_t> b,
+                                 bool rows) {
   MatrixTerms t;
   if (!terms) return t;
   t.count = 1;
@@ -36,12 +39,15 @@ Result<MatrixTerms> matrix_terms(const TensorView* terms, std::span<const int64_
   const int64_t want = rows ? (a.size() < 2 ? 1 : a[a.size() - 2]) : (b.size() < 2 ? 1 : b[b.size() - 1]);
   const auto dims = terms->shape();
   const auto misfit = [&] {
-    return invalid_argument("a zero point or scale has shape {}; it must be one value, or one for each of the {} {} of the operand of shape {}",
-                            shape_text(dims), want, rows ? "rows" : "columns", shape_text(rows ? a : b));
+    return invalid_argument(
+        "a zero point or scale has shape {}; it must be one value, or one for each of the {} {} of the operand of "
+        "shape {}",
+        shape_text(dims), want, rows ? "rows" : "columns", shape_text(rows ? a : b));
   };
   const int64_t last = dims.empty() ? 1 : dims.back();
   const int64_t before = dims.size() < 2 ? 1 : dims[dims.size() - 2];
-  if (dims.size() <= 1 ? last != want : (rows ? last != 1 || before != want : before != 1 || last != want)) return misfit();
+  if (dims.size() <= 1 ? last != want : (rows ? last != 1 || before != want : before != 1 || last != want))
+    return misfit();
   const Shape own = leading(dims);
   TRN_ASSIGN(t.batch_dims, broadcast_shapes(leading(a), leading(b)));
   auto spread = broadcast_shapes(own, t.batch_dims);
@@ -86,12 +92,14 @@ Result<Int8MatMulEngine> Int8MatMulEngine::make(const ir::Value& b, bool trans_a
   const int64_t k = w.shape()[trans_b ? 1 : 0], n = w.shape()[trans_b ? 0 : 1];
   const int64_t size[] = {kernels::int8_gemm_packed_b_size(k, n)};
   TRN_ASSIGN(e.packed_, Tensor::allocate(DType::u8, size));
-  kernels::int8_gemm_pack_b(w.raw(), w.dtype() == DType::i8, trans_b ? 1 : n, trans_b ? k : 1, k, n, 0, kernels::int8_gemm_panel_count(n), e.packed_.raw());
+  kernels::int8_gemm_pack_b(w.raw(), w.dtype() == DType::i8, trans_b ? 1 : n, trans_b ? k : 1, k, n, 0,
+                            kernels::int8_gemm_panel_count(n), e.packed_.raw());
   return e;
 }
 
-Result<size_t> Int8MatMulEngine::prepare(const TensorView& a, const TensorView& b, const TensorView* a_zero, const TensorView* b_zero, int threads,
-                                         size_t offset, bool direct, State& state) const {
+Result<size_t> Int8MatMulEngine::prepare(const TensorView& a, const TensorView& b, const TensorView* a_zero,
+                                         const TensorView* b_zero, int threads, size_t offset, bool direct,
+                                         State& state) const {
   Shape a_dims(a.shape()), b_dims(b.shape());
   if (trans_a_) std::swap(a_dims[0], a_dims[1]);
   if (trans_b_) std::swap(b_dims[0], b_dims[1]);
@@ -113,17 +121,23 @@ Result<size_t> Int8MatMulEngine::prepare(const TensorView& a, const TensorView& 
   if (state.pack_whole) state.packed_offset = take(packed);
   // Enough tiles that the sums of one stay in the cache until they are rounded.
   const int64_t pieces = direct ? 1 : std::min<int64_t>(s.m * s.n / kTileSums, 1024);
-  state.grid = kernels::int8_gemm_grid(s.m, s.n, s.k, static_cast<int>(std::max<int64_t>(pieces, state.pack_per_batch ? 1 : threads)));
+  state.grid = kernels::int8_gemm_grid(s.m, s.n, s.k,
+                                       static_cast<int>(std::max<int64_t>(pieces, state.pack_per_batch ? 1 : threads)));
   state.slot_packed = aligned(kernels::int8_gemm_scratch_size(s.n, s.k));
   state.slot_tile = state.slot_packed + (state.pack_per_batch ? aligned(packed) : 0);
-  state.slot_stride = state.slot_tile + (direct ? 0 : aligned(static_cast<size_t>(std::min(s.m, state.grid.row_step) * std::min(s.n, state.grid.col_step)) * sizeof(int32_t)));
+  state.slot_stride =
+      state.slot_tile +
+      (direct ? 0
+              : aligned(static_cast<size_t>(std::min(s.m, state.grid.row_step) * std::min(s.n, state.grid.col_step)) *
+                        sizeof(int32_t)));
   const int64_t units = state.pack_per_batch ? s.batches : state.grid.count();
   state.slot_offset = take(state.slot_stride * static_cast<size_t>(tile_slots(units, threads)));
   return offset;
 }
 
-void Int8MatMulEngine::run(KernelContext& ctx, const State& state, const TensorView& a, const TensorView& b, const TensorView* a_zero,
-                           const TensorView* b_zero, int32_t* direct, FunctionRef<void(const Tile&)> finish) const {
+void Int8MatMulEngine::run(KernelContext& ctx, const State& state, const TensorView& a, const TensorView& b,
+                           const TensorView* a_zero, const TensorView* b_zero, int32_t* direct,
+                           FunctionRef<void(const Tile&)> finish) const {
   const MatMulShape& s = state.shape;
   if (s.m == 0 || s.n == 0 || s.batches == 0) return;
   std::byte* scratch = ctx.scratch();
@@ -146,9 +160,11 @@ void Int8MatMulEngine::run(KernelContext& ctx, const State& state, const TensorV
   const int64_t k_stride = trans_b_ ? 1 : s.n, n_stride = trans_b_ ? s.k : 1;
   if (state.pack_whole) {
     void* packed = scratch + state.packed_offset;
-    const int64_t grain = std::max<int64_t>(1, (int64_t{128} << 10) / std::max<int64_t>(1, s.k * kernels::int8_gemm_panel_width()));
-    ctx.parallel_for(kernels::int8_gemm_panel_count(s.n), grain,
-                     [&](int64_t p, int64_t e) { kernels::int8_gemm_pack_b(b.data, base.b_signed, k_stride, n_stride, s.k, s.n, p, e, packed); });
+    const int64_t grain =
+        std::max<int64_t>(1, (int64_t{128} << 10) / std::max<int64_t>(1, s.k * kernels::int8_gemm_panel_width()));
+    ctx.parallel_for(kernels::int8_gemm_panel_count(s.n), grain, [&](int64_t p, int64_t e) {
+      kernels::int8_gemm_pack_b(b.data, base.b_signed, k_stride, n_stride, s.k, s.n, p, e, packed);
+    });
     base.packed_b = packed;
   }
 
@@ -165,7 +181,8 @@ void Int8MatMulEngine::run(KernelContext& ctx, const State& state, const TensorV
     }
     auto* sums = reinterpret_cast<int32_t*>(own + state.slot_tile);
     // The kernel counts rows and columns from the matrix's corner.
-    args.c = reinterpret_cast<int32_t*>(reinterpret_cast<uintptr_t>(sums) - static_cast<uintptr_t>(t.row * t.cols + t.col) * sizeof(int32_t));
+    args.c = reinterpret_cast<int32_t*>(reinterpret_cast<uintptr_t>(sums) -
+                                        static_cast<uintptr_t>(t.row * t.cols + t.col) * sizeof(int32_t));
     args.ldc = t.cols;
     kernels::int8_gemm_tile(args, t.row, t.row + t.rows, t.col, t.col + t.cols, own);
     t.c = sums;
@@ -184,8 +201,8 @@ void Int8MatMulEngine::run(KernelContext& ctx, const State& state, const TensorV
     for_each_tile(ctx, s.batches, scratch + state.slot_offset, state.slot_stride, [&](int64_t batch, std::byte* own) {
       kernels::Int8GemmArgs args = batch_args(batch);
       void* packed = own + state.slot_packed;
-      kernels::int8_gemm_pack_b(b.as<const uint8_t>() + s.b_offset[static_cast<size_t>(batch)], base.b_signed, k_stride, n_stride, s.k, s.n, 0,
-                                kernels::int8_gemm_panel_count(s.n), packed);
+      kernels::int8_gemm_pack_b(b.as<const uint8_t>() + s.b_offset[static_cast<size_t>(batch)], base.b_signed, k_stride,
+                                n_stride, s.k, s.n, 0, kernels::int8_gemm_panel_count(s.n), packed);
       args.packed_b = packed;
       for (int64_t i = 0; i < tiles; ++i) tile(args, batch, i, own);
     });

@@ -7,8 +7,8 @@
 
 namespace trunnion::ops {
 
-// Zero points or scales of a matrix operand: one value, or one for each row of A (tensor [M] or [..., M, 1]), or for each
-// column of B ([N] or [..., 1, N]). Laid out batch by batch of the product.
+// Zero points or scales of a matrix operand: one value, or one for each row of A (tensor [M] or [..., M, 1]), or for
+// each column of B ([N] or [..., 1, N]). Laid out batch by batch of the product.
 struct MatrixTerms {
   int64_t count = 0;       // entries of one batch: 1, or one per row (column); 0: no terms at all
   int64_t batches = 1;     // how often they are laid out
@@ -21,7 +21,8 @@ struct MatrixTerms {
   int64_t source(int64_t i) const;
 };
 // `rows` says which operand it is; a and b are the operands' shapes.
-Result<MatrixTerms> matrix_terms(const TensorView* terms, std::span<const int64_t> a, std::span<const int64_t> b, bool rows);
+Result<MatrixTerms> matrix_terms(const TensorView* terms, std::span<const int64_t> a, std::span<const int64_t> b,
+                                 bool rows);
 // Writes terms.size() zero points or scales.
 void read_terms(const MatrixTerms& terms, const TensorView& from, int32_t* to);
 Status read_terms(const MatrixTerms& terms, const TensorView& from, float* to);
@@ -46,8 +47,8 @@ class Int8MatMulEngine {
 
   // a_zero and b_zero may be null. direct: run stores the sums as they are. Adds its needs behind `offset` bytes of
   // scratch; returns the total.
-  Result<size_t> prepare(const TensorView& a, const TensorView& b, const TensorView* a_zero, const TensorView* b_zero, int threads, size_t offset,
-                         bool direct, State& state) const;
+  Result<size_t> prepare(const TensorView& a, const TensorView& b, const TensorView* a_zero, const TensorView* b_zero,
+                         int threads, size_t offset, bool direct, State& state) const;
 
   // Sums of rows [row, row + rows) and columns [col, col + cols) of a batch.
   struct Tile {
@@ -55,8 +56,8 @@ class Int8MatMulEngine {
     int64_t ldc, batch, row, rows, col, cols;
   };
   // `direct`, dense [batches, M, N], takes the sums; else finish(tile) is called with each tile, on any thread.
-  void run(KernelContext& ctx, const State& state, const TensorView& a, const TensorView& b, const TensorView* a_zero, const TensorView* b_zero,
-           int32_t* direct, FunctionRef<void(const Tile&)> finish) const;
+  void run(KernelContext& ctx, const State& state, const TensorView& a, const TensorView& b, const TensorView* a_zero,
+           const TensorView* b_zero, int32_t* direct, FunctionRef<void(const Tile&)> finish) const;
 
  private:
   bool trans_a_ = false, trans_b_ = false;

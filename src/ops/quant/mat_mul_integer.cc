@@ -20,8 +20,9 @@ class MatMulIntegerCpu final : public Kernel {
 
   Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override {
     auto state = std::make_unique<Int8MatMulEngine::State>();
-    TRN_ASSIGN(const size_t bytes, engine_.prepare(ctx.in(0), ctx.in(1), ctx.has_in(2) ? &ctx.in(2) : nullptr, ctx.has_in(3) ? &ctx.in(3) : nullptr,
-                                                   ctx.threads(), 0, true, *state));
+    TRN_ASSIGN(const size_t bytes,
+               engine_.prepare(ctx.in(0), ctx.in(1), ctx.has_in(2) ? &ctx.in(2) : nullptr,
+                               ctx.has_in(3) ? &ctx.in(3) : nullptr, ctx.threads(), 0, true, *state));
     ctx.request_scratch(bytes);
     return std::unique_ptr<KernelState>(std::move(state));
   }

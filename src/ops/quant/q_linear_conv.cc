@@ -46,17 +46,25 @@ class QLinearConvCpu final : public Kernel {
     if (ctx.has_in(kBias) && ctx.in(kBias).count != cout)
       return invalid_argument("the bias has {} entries, there are {} output channels", ctx.in(kBias).count, cout);
     auto* scale = reinterpret_cast<float*>(ctx.scratch() + s.scale_offset);
-    for (int64_t i = 0; i < w_scale.count; ++i) scale[i] = *ctx.in(kXScale).as<float>() * w_scale.as<float>()[i] / *ctx.in(kYScale).as<float>();
+    for (int64_t i = 0; i < w_scale.count; ++i)
+      scale[i] = *ctx.in(kXScale).as<float>() * w_scale.as<float>()[i] / *ctx.in(kYScale).as<float>();
     const bool per_channel = w_scale.count > 1;
     const int32_t* bias = ctx.has_in(kBias) ? ctx.in(kBias).as<int32_t>() : nullptr;
     const int32_t zero = zero_point(ctx.in(kYZero));
-    return engine_.run(ctx, s.conv, ctx.in(kX), ctx.in(kW), zero_point(ctx.in(kXZero)), &ctx.in(kWZero), y, [&](const Int8ConvEngine::Tile& t) {
-      const kernels::RequantizeArgs args{t.sums, t.ld, t.pixels, t.channels, bias ? bias + t.channel : nullptr, per_channel ? scale + t.channel : scale, per_channel};
-      if (y.dtype == DType::i8)
-        kernels::requantize().to_i8(args, static_cast<int8_t*>(t.y), t.y_ld, zero);
-      else
-        kernels::requantize().to_u8(args, static_cast<uint8_t*>(t.y), t.y_ld, zero);
-    });
+    return engine_.run(ctx, s.conv, ctx.in(kX), ctx.in(kW), zero_point(ctx.in(kXZero)), &ctx.in(kWZero), y,
+                       [&](const Int8ConvEngine::Tile& t) {
+                         const kernels::RequantizeArgs args{t.sums,
+                                                            t.ld,
+                                                            t.pixels,
+                                                            t.channels,
+                                                            bias ? bias + t.channel : nullptr,
+                                                            per_channel ? scale + t.channel : scale,
+                                                            per_channel};
+                         if (y.dtype == DType::i8)
+                           kernels::requantize().to_i8(args, static_cast<int8_t*>(t.y), t.y_ld, zero);
+                         else
+                           kernels::requantize().to_u8(args, static_cast<uint8_t*>(t.y), t.y_ld, zero);
+                       });
   }
 
  private:
@@ -66,9 +74,15 @@ class QLinearConvCpu final : public Kernel {
 
 constexpr OpDef kDefs[] = {
     {"QLinearConv", infer, cpu<QLinearConvCpu>(DType::u8 | DType::i8), {.reviewed = 10}},
-    {"QLinearConv", infer, cpu<QLinearConvCpu>(DType::u8 | DType::i8), {.reviewed = 1}, "com.microsoft",
-     "com.microsoft::QLinearConv 1 (x:T1, x_scale:f32, x_zero_point:T1, w:T2, w_scale:f32, w_zero_point:T2, y_scale:f32, y_zero_point:T3, B?:T4) -> "
-     "(y:T3) {auto_pad:s='NOTSET', channels_last:i=0, dilations:is, group:i=1, kernel_shape:is, pads:is, strides:is} T1=u8|i8 T2=u8|i8 T3=u8|i8 T4=i32"},
+    {"QLinearConv",
+     infer,
+     cpu<QLinearConvCpu>(DType::u8 | DType::i8),
+     {.reviewed = 1},
+     "com.microsoft",
+     "com.microsoft::QLinearConv 1 (x:T1, x_scale:f32, x_zero_point:T1, w:T2, w_scale:f32, w_zero_point:T2, "
+     "y_scale:f32, y_zero_point:T3, B?:T4) -> "
+     "(y:T3) {auto_pad:s='NOTSET', channels_last:i=0, dilations:is, group:i=1, kernel_shape:is, pads:is, strides:is} "
+     "T1=u8|i8 T2=u8|i8 T3=u8|i8 T4=i32"},
 };
 
 }  // namespace

@@ -49,7 +49,8 @@ class QLinearMatMulCpu final : public Kernel {
     state->b_scale_offset = take(state->b_scale.size());
     state->y_scale_offset = take(state->y_scale.size());
     state->y_zero_offset = take(state->y_zero.size());
-    TRN_ASSIGN(offset, engine_.prepare(ctx.in(kA), ctx.in(kB), &ctx.in(kAZero), &ctx.in(kBZero), ctx.threads(), offset, false, state->product));
+    TRN_ASSIGN(offset, engine_.prepare(ctx.in(kA), ctx.in(kB), &ctx.in(kAZero), &ctx.in(kBZero), ctx.threads(), offset,
+                                       false, state->product));
     ctx.request_scratch(offset);
     return std::unique_ptr<KernelState>(std::move(state));
   }
@@ -69,28 +70,33 @@ class QLinearMatMulCpu final : public Kernel {
     const bool by_row = s.a_scale.many() || s.y_scale.many() || s.y_zero.many();
     if (!by_row)
       for (int64_t i = 0; i < s.b_scale.size(); ++i) b_scale[i] = *a_scale * b_scale[i] / *y_scale;
-    engine_.run(ctx, s.product, ctx.in(kA), ctx.in(kB), &ctx.in(kAZero), &ctx.in(kBZero), nullptr, [&](const Int8MatMulEngine::Tile& t) {
-      const float* scale = b_scale + t.batch * s.b_scale.batch_step + (s.b_scale.many() ? t.col : 0);
-      kernels::RequantizeArgs args{t.c, t.ldc, t.rows, t.cols, nullptr, scale, s.b_scale.many()};
-      if (!by_row) return store(args, y, s.product.shape, t, *y_zero);
-      std::vector<float> row_scale(static_cast<size_t>(s.b_scale.many() ? t.cols : 1));
-      for (int64_t r = 0; r < t.rows; ++r) {
-        const auto at = [&](const MatrixTerms& terms) { return terms.many() ? t.batch * terms.batch_step + t.row + r : 0; };
-        const float a = a_scale[at(s.a_scale)], out = y_scale[at(s.y_scale)];
-        for (size_t j = 0; j < row_scale.size(); ++j) row_scale[j] = a * scale[j] / out;
-        kernels::RequantizeArgs one{t.c + r * t.ldc, t.ldc, 1, t.cols, nullptr, row_scale.data(), s.b_scale.many()};
-        Int8MatMulEngine::Tile row = t;
-        row.row += r;
-        store(one, y, s.product.shape, row, y_zero[at(s.y_zero)]);
-      }
-    });
+    engine_.run(ctx, s.product, ctx.in(kA), ctx.in(kB), &ctx.in(kAZero), &ctx.in(kBZero), nullptr,
+                [&](const Int8MatMulEngine::Tile& t) {
+                  const float* scale = b_scale + t.batch * s.b_scale.batch_step + (s.b_scale.many() ? t.col : 0);
+                  kernels::RequantizeArgs args{t.c, t.ldc, t.rows, t.cols, nullptr, scale, s.b_scale.many()};
+                  if (!by_row) return store(args, y, s.product.shape, t, *y_zero);
+                  std::vector<float> row_scale(static_cast<size_t>(s.b_scale.many() ? t.cols : 1));
+                  for (int64_t r = 0; r < t.rows; ++r) {
+                    const auto at = [&](const MatrixTerms& terms) {
+                      return terms.many() ? t.batch * terms.batch_step + t.row + r : 0;
+                    };
+                    const float a = a_scale[at(s.a_scale)], out = y_scale[at(s.y_scale)];
+                    for (size_t j = 0; j < row_scale.size(); ++j) row_scale[j] = a * scale[j] / out;
+                    kernels::RequantizeArgs one{t.c + r * t.ldc,  t.ldc,           1, t.cols, nullptr,
+                                                row_scale.data(), s.b_scale.many()};
+                    Int8MatMulEngine::Tile row = t;
+                    row.row += r;
+                    store(one, y, s.product.shape, row, y_zero[at(s.y_zero)]);
+                  }
+                });
     return {};
   }
 
  private:
   explicit QLinearMatMulCpu(Int8MatMulEngine engine) : engine_(std::move(engine)) {}
 
-  static void store(const kernels::RequantizeArgs& args, const TensorView& y, const MatMulShape& shape, const Int8MatMulEngine::Tile& t, int32_t zero) {
+  static void store(const kernels::RequantizeArgs& args, const TensorView& y, const MatMulShape& shape,
+                    const Int8MatMulEngine::Tile& t, int32_t zero) {
     const int64_t at = (t.batch * shape.m + t.row) * shape.n + t.col;
     if (y.dtype == DType::i8)
       kernels::requantize().to_i8(args, y.as<int8_t>() + at, shape.n, zero);
@@ -104,7 +110,9 @@ class QLinearMatMulCpu final : public Kernel {
 // 8-bit floats: by way of double, rounded once.
 class QLinearMatMulFloat8 final : public Kernel {
  public:
-  static Result<std::unique_ptr<Kernel>> make(const ir::Node&) { return std::unique_ptr<Kernel>(new QLinearMatMulFloat8); }
+  static Result<std::unique_ptr<Kernel>> make(const ir::Node&) {
+    return std::unique_ptr<Kernel>(new QLinearMatMulFloat8);
+  }
 
   Status run(KernelContext& ctx) const override {
     const TensorView &a = ctx.in(kA), &b = ctx.in(kB), &y = ctx.out(0);
@@ -143,8 +151,10 @@ class QLinearMatMulFloat8 final : public Kernel {
   }
 
   // (x - zero point) * scale of operand `input`; its scale and zero point are the inputs behind it.
-  static Result<std::vector<double>> widen(KernelContext& ctx, int input, const TensorView& x, std::span<const int64_t> a, std::span<const int64_t> b, bool rows) {
-    std::vector<float> codes(static_cast<size_t>(x.count)), scale(static_cast<size_t>(ctx.in(input + 1).count)), zero(static_cast<size_t>(ctx.in(input + 2).count));
+  static Result<std::vector<double>> widen(KernelContext& ctx, int input, const TensorView& x,
+                                           std::span<const int64_t> a, std::span<const int64_t> b, bool rows) {
+    std::vector<float> codes(static_cast<size_t>(x.count)), scale(static_cast<size_t>(ctx.in(input + 1).count)),
+        zero(static_cast<size_t>(ctx.in(input + 2).count));
     convert(x, codes.data());
     convert(ctx.in(input + 1), scale.data());
     convert(ctx.in(input + 2), zero.data());
@@ -155,7 +165,9 @@ class QLinearMatMulFloat8 final : public Kernel {
     for (size_t i = 0; i < out.size(); ++i) {
       // One entry per row, or per column; where the tensor has fewer batches than the operand they repeat.
       const int64_t term = rows ? static_cast<int64_t>(i) / inner : static_cast<int64_t>(i) % inner;
-      const auto entry = [&](const std::vector<float>& v) { return v.size() == 1 ? v[0] : v[static_cast<size_t>(term) % v.size()]; };
+      const auto entry = [&](const std::vector<float>& v) {
+        return v.size() == 1 ? v[0] : v[static_cast<size_t>(term) % v.size()];
+      };
       out[i] = (static_cast<double>(codes[i]) - entry(zero)) * entry(scale);
     }
     return out;

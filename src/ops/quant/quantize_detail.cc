@@ -45,8 +45,9 @@ Result<QuantLayout> quant_layout(const QuantParams& p, std::span<const int64_t> 
   l.inner = product(x, axis + 1, rank);
   if (p.block == 0) {
     if (scale.size() != 1 || scale[0] != x[at])
-      return invalid_argument("input 1 (scale) has shape {}: per axis {} of input 0 (shape {}) it must have shape {{{}}}",
-                              shape_text(scale), axis, shape_text(x), x[at]);
+      return invalid_argument(
+          "input 1 (scale) has shape {}: per axis {} of input 0 (shape {}) it must have shape {{{}}}",
+          shape_text(scale), axis, shape_text(x), x[at]);
     if (l.inner == 1) {  // the scales change with every element
       l.inner = l.axis;
       l.axis = 1;
@@ -60,9 +61,10 @@ Result<QuantLayout> quant_layout(const QuantParams& p, std::span<const int64_t> 
   for (size_t i = 0; fits && i < x.size(); ++i)
     fits = i == at ? scale[i] == (x[i] + p.block - 1) / p.block : scale[i] == x[i];
   if (!fits)
-    return invalid_argument("input 1 (scale) has shape {}: with blocks of {} along axis {} of input 0 (shape {}) it must have "
-                            "that shape but for {} entries there",
-                            shape_text(scale), p.block, axis, shape_text(x), (x[at] + p.block - 1) / p.block);
+    return invalid_argument(
+        "input 1 (scale) has shape {}: with blocks of {} along axis {} of input 0 (shape {}) it must have "
+        "that shape but for {} entries there",
+        shape_text(scale), p.block, axis, shape_text(x), (x[at] + p.block - 1) / p.block);
   l.block = p.block;
   l.axis_step = l.inner;
   l.outer_step = scale[at] * l.inner;

@@ -9,7 +9,7 @@ namespace trunnion::ops {
 // Attributes, all versions folded.
 struct QuantParams {
   int64_t axis = 1;
-  int64_t block = 0;            // 0: not blocked
+  int64_t block = 0;             // 0: not blocked
   bool per_tensor_only = false;  // before opset 13
   bool saturate = true;
   DType output = DType::undefined;     // attribute output_dtype
@@ -27,7 +27,8 @@ struct QuantLayout {
 // From concrete shapes; an error when they don't fit together.
 Result<QuantLayout> quant_layout(const QuantParams& p, std::span<const int64_t> x, std::span<const int64_t> scale);
 
-// Checks whatever is known of the shapes of input 0, scale (1) and zero point (2), and gives the output input 0's shape.
+// Checks whatever is known of the shapes of input 0, scale (1) and zero point (2), and gives the output input 0's
+// shape.
 Status infer_quant(const QuantParams& p, ir::Facts& f, DType out);
 
 // Calls fn(begin, length, scale): elements [begin, begin + length) use the scales from number `scale` on (one after the

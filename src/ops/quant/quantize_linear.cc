@@ -1,5 +1,5 @@
-// QuantizeLinear (ai.onnx 10, 13, 19, 21, 23, 24, 25, 28; com.microsoft 1): y = saturate(round(x / scale) + zero point),
-// with one scale for all, one for each position of an axis, or one for each block along an axis.
+// QuantizeLinear (ai.onnx 10, 13, 19, 21, 23, 24, 25, 28; com.microsoft 1): y = saturate(round(x / scale) + zero
+// point), with one scale for all, one for each position of an axis, or one for each block along an axis.
 #include <cmath>
 
 #include "kernels/convert.h"
@@ -22,7 +22,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   TRN_ASSIGN(const QuantParams p, read_quant(n));
   const DType zero = f.dtype(2);
   if (zero != DType::undefined && p.output != DType::undefined && p.output != zero)
-    return invalid_argument("attribute output_dtype is {}, but input 2 (zero point) has type {}", dtype_name(p.output), dtype_name(zero));
+    return invalid_argument("attribute output_dtype is {}, but input 2 (zero point) has type {}", dtype_name(p.output),
+                            dtype_name(zero));
   return infer_quant(p, f, output_type(p, zero));
 }
 
@@ -35,10 +36,14 @@ struct Bounds {
 };
 Bounds bounds(DType t) {
   switch (t) {
-    case DType::u4: return {0, 15};
-    case DType::i4: return {-8, 7};
-    case DType::u2: return {0, 3};
-    default: return {-2, 1};
+    case DType::u4:
+      return {0, 15};
+    case DType::i4:
+      return {-8, 7};
+    case DType::u2:
+      return {0, 3};
+    default:
+      return {-2, 1};
   }
 }
 
@@ -49,7 +54,8 @@ class QuantizeCpu final : public Kernel {
     const DType scale = n.input(1)->fact.dtype();
     DType precision = p.precision != DType::undefined ? p.precision : scale;
     if (precision == DType::f8e8m0) precision = DType::f32;
-    if (precision != DType::f32 && precision != DType::f16 && precision != DType::bf16 && precision != DType::i32 && precision != DType::f64)
+    if (precision != DType::f32 && precision != DType::f16 && precision != DType::bf16 && precision != DType::i32 &&
+        precision != DType::f64)
       return not_implemented("a division in precision {}", dtype_name(precision));
     return std::unique_ptr<Kernel>(new QuantizeCpu(p, precision));
   }
@@ -79,24 +85,28 @@ class QuantizeCpu final : public Kernel {
   QuantizeCpu(QuantParams p, DType precision) : params_(p), precision_(precision) {}
 
   // Elements [begin, end); x and y are the addresses of element 0.
-  static void quantize(const QuantLayout& l, const QuantScales& s, int64_t begin, int64_t end, const float* x, void* y, DType type) {
+  static void quantize(const QuantLayout& l, const QuantScales& s, int64_t begin, int64_t end, const float* x, void* y,
+                       DType type) {
     const kernels::QuantizeFn fn = kernels::quantize(elem(type));
     const auto size = static_cast<int64_t>(size_of(type));
     for_each_quant_run(l, begin, end, [&](int64_t at, int64_t n, int64_t k) {
       void* to = static_cast<std::byte*>(y) + at * size;
       if (l.inner_step)
-        kernels::quantize_vector(x + at, to, static_cast<size_t>(n), s.scale() + k, s.zero() ? s.zero() + k : nullptr, elem(type));
+        kernels::quantize_vector(x + at, to, static_cast<size_t>(n), s.scale() + k, s.zero() ? s.zero() + k : nullptr,
+                                 elem(type));
       else
         fn(x + at, to, static_cast<size_t>(n), s.scale()[k], s.zero() ? s.zero()[k] : 0);
     });
   }
 
   // x / scale in the precision asked for, as f32.
-  void divide(const QuantLayout& l, const QuantScales& s, const TensorView& x, int64_t begin, int64_t n, float* out) const {
+  void divide(const QuantLayout& l, const QuantScales& s, const TensorView& x, int64_t begin, int64_t n,
+              float* out) const {
     if (x.dtype == DType::i32 && (precision_ == DType::i32 || precision_ == DType::f64)) {
       for_each_quant_run(l, begin, begin + n, [&](int64_t at, int64_t m, int64_t k) {
         for (int64_t i = 0; i < m; ++i)
-          out[at - begin + i] = static_cast<float>(std::nearbyint(x.as<const int32_t>()[at + i] / static_cast<double>(s.scale()[k + i * l.inner_step])));
+          out[at - begin + i] = static_cast<float>(
+              std::nearbyint(x.as<const int32_t>()[at + i] / static_cast<double>(s.scale()[k + i * l.inner_step])));
       });
       return;
     }
@@ -113,7 +123,8 @@ class QuantizeCpu final : public Kernel {
   }
 
   // Any types; n <= kChunk.
-  void chunk(const QuantLayout& l, const QuantScales& s, const TensorView& x, const TensorView& y, int64_t begin, int64_t n) const {
+  void chunk(const QuantLayout& l, const QuantScales& s, const TensorView& x, const TensorView& y, int64_t begin,
+             int64_t n) const {
     float value[kChunk];
     divide(l, s, x, begin, n, value);
     std::byte* to = y.as<std::byte>() + begin * bits_of(y.dtype) / 8;
@@ -133,8 +144,8 @@ class QuantizeCpu final : public Kernel {
     const kernels::QuantizeFn fn = kernels::quantize(elem(wide));
     for_each_quant_run(l, begin, begin + n, [&](int64_t at, int64_t m, int64_t k) {
       for (int64_t i = 0; i < m; i += l.inner_step ? 1 : m)
-        fn(value + (at - begin) + i, static_cast<std::byte*>(out) + (at - begin + i) * size, static_cast<size_t>(l.inner_step ? 1 : m), 1.0f,
-           s.zero() ? s.zero()[k + i * l.inner_step] : 0);
+        fn(value + (at - begin) + i, static_cast<std::byte*>(out) + (at - begin + i) * size,
+           static_cast<size_t>(l.inner_step ? 1 : m), 1.0f, s.zero() ? s.zero()[k + i * l.inner_step] : 0);
     });
     if (!packed) return;
     // Saturating to the wider type first changes nothing: its range holds the narrower one.
@@ -143,7 +154,8 @@ class QuantizeCpu final : public Kernel {
       const int v = wide == DType::i8 ? codes[i] : static_cast<uint8_t>(codes[i]);
       codes[i] = static_cast<int8_t>(std::clamp(v, range.low, range.high));
     }
-    kernels::pack_bits(reinterpret_cast<const uint8_t*>(codes), reinterpret_cast<uint8_t*>(to), static_cast<size_t>(n), elem(y.dtype));
+    kernels::pack_bits(reinterpret_cast<const uint8_t*>(codes), reinterpret_cast<uint8_t*>(to), static_cast<size_t>(n),
+                       elem(y.dtype));
   }
 
   QuantParams params_;
@@ -153,8 +165,13 @@ class QuantizeCpu final : public Kernel {
 constexpr DTypes kInputs = DType::f32 | DType::f16 | DType::bf16 | DType::i32;
 constexpr OpDef kDefs[] = {
     {"QuantizeLinear", infer, cpu<QuantizeCpu>(kInputs), {.reviewed = 28}},
-    {"QuantizeLinear", infer, cpu<QuantizeCpu>(kInputs), {.reviewed = 1}, "com.microsoft",
-     "com.microsoft::QuantizeLinear 1 (x:T1, y_scale:T1, y_zero_point?:T2) -> (y:T2) {axis:i=1, block_size:i=0, output_dtype:i=0, "
+    {"QuantizeLinear",
+     infer,
+     cpu<QuantizeCpu>(kInputs),
+     {.reviewed = 1},
+     "com.microsoft",
+     "com.microsoft::QuantizeLinear 1 (x:T1, y_scale:T1, y_zero_point?:T2) -> (y:T2) {axis:i=1, block_size:i=0, "
+     "output_dtype:i=0, "
      "saturate:i=1} T1=f32|f16 T2=u8|i8|u16|i16|u4|i4"},
 };
 

@@ -71,7 +71,9 @@ class RandomKernel final : public Kernel {
 // 1 with the probability that the input says.
 class BernoulliKernel final : public Kernel {
  public:
-  static Result<std::unique_ptr<Kernel>> make(const ir::Node& n) { return std::unique_ptr<Kernel>(new BernoulliKernel(n)); }
+  static Result<std::unique_ptr<Kernel>> make(const ir::Node& n) {
+    return std::unique_ptr<Kernel>(new BernoulliKernel(n));
+  }
 
   Status run(KernelContext& ctx) const override {
     RandomStream stream = seeds_.next();
@@ -80,8 +82,10 @@ class BernoulliKernel final : public Kernel {
     return dispatch<kFloats.bits()>(x.dtype, [&]<class P>() -> Status {
       return dispatch<kOut.bits()>(y.dtype, [&]<class T>() {
         const T one = [] {
-          if constexpr (kIsHalf<T>) return T(1.0f);
-          else return static_cast<T>(1);
+          if constexpr (kIsHalf<T>)
+            return T(1.0f);
+          else
+            return static_cast<T>(1);
         }();
         for (int64_t i = 0; i < y.count; ++i)
           y.as<T>()[i] = stream.uniform() < static_cast<double>(static_cast<Compute<P>>(x.as<P>()[i])) ? one : T();
@@ -97,7 +101,9 @@ class BernoulliKernel final : public Kernel {
 // Classes drawn by unnormalized log probabilities.
 class MultinomialKernel final : public Kernel {
  public:
-  static Result<std::unique_ptr<Kernel>> make(const ir::Node& n) { return std::unique_ptr<Kernel>(new MultinomialKernel(n)); }
+  static Result<std::unique_ptr<Kernel>> make(const ir::Node& n) {
+    return std::unique_ptr<Kernel>(new MultinomialKernel(n));
+  }
 
   Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override {
     ctx.request_scratch(static_cast<size_t>(ctx.in(0).dim(1)) * sizeof(double));
@@ -116,7 +122,8 @@ class MultinomialKernel final : public Kernel {
         for (int64_t b = 0; b < x.dim(0); ++b) {
           const P* logits = x.as<P>() + b * classes;
           double most = -std::numeric_limits<double>::infinity(), sum = 0;
-          for (int64_t c = 0; c < classes; ++c) most = std::max(most, static_cast<double>(static_cast<Compute<P>>(logits[c])));
+          for (int64_t c = 0; c < classes; ++c)
+            most = std::max(most, static_cast<double>(static_cast<Compute<P>>(logits[c])));
           for (int64_t c = 0; c < classes; ++c)
             sums[c] = sum += std::exp(static_cast<double>(static_cast<Compute<P>>(logits[c])) - most);
           for (int64_t s = 0; s < samples; ++s) {

@@ -36,6 +36,8 @@ SeedSource::SeedSource(const ir::Node& node) {
     seed_ = i ? static_cast<uint32_t>(*i) : std::random_device()();
 }
 
-RandomStream SeedSource::next() const { return RandomStream(seed_ + runs_.fetch_add(1, std::memory_order_relaxed) * 0x9e3779b9u); }
+RandomStream SeedSource::next() const {
+  return RandomStream(seed_ + runs_.fetch_add(1, std::memory_order_relaxed) * 0x9e3779b9u);
+}
 
 }  // namespace trunnion::ops

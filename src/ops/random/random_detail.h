@@ -20,8 +20,8 @@ class RandomStream {
   double spare_ = 0;
 };
 
-// Attribute seed (a number, or absent: random). Every run of the kernel gets another stream; the first one is seeded with
-// the attribute itself.
+// Attribute seed (a number, or absent: random). Every run of the kernel gets another stream; the first one is seeded
+// with the attribute itself.
 class SeedSource {
  public:
   explicit SeedSource(const ir::Node& node);

@@ -24,7 +24,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   SymShape out = f.in(0).shape();
   TRN_ASSIGN(const int axis, normalize_axis(p.axis, std::max(f.in(0).rank(), 1)));
   if (!out.empty()) {
-    if (out[axis].is_int(0)) return invalid_argument("axis {} of shape {} is empty: there is no extreme element", axis, shape_text(out));
+    if (out[axis].is_int(0))
+      return invalid_argument("axis {} of shape {} is empty: there is no extreme element", axis, shape_text(out));
     out[axis] = Dim(1);
     if (!p.keepdims) out.erase(out.begin() + axis);
   }
@@ -47,7 +48,8 @@ class ArgKernel final : public Kernel {
     TRN_ASSIGN(const int axis, normalize_axis(p_.axis, std::max(x.rank, 1)));
     if (y.count == 0) return {};
     const int64_t n = x.rank ? x.dim(axis) : 1;
-    if (n == 0) return invalid_argument("axis {} of shape {} is empty: there is no extreme element", axis, shape_text(x.shape()));
+    if (n == 0)
+      return invalid_argument("axis {} of shape {} is empty: there is no extreme element", axis, shape_text(x.shape()));
     const int64_t inner = x.rank ? product(x.shape(), axis + 1, x.rank) : 1, outer = y.count / inner;
     const auto* from = x.as<const std::byte>();
     const auto size = static_cast<int64_t>(size_of(x.dtype));
@@ -57,7 +59,8 @@ class ArgKernel final : public Kernel {
     ctx.parallel_for(outer * pieces, 16384 / (n * std::min(width, inner)) + 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t o = i / pieces, at = i % pieces * width;
-        fn_(from + (o * n * inner + at) * size, y.as<int64_t>() + o * inner + at, {1, n, std::min(width, inner - at), inner});
+        fn_(from + (o * n * inner + at) * size, y.as<int64_t>() + o * inner + at,
+            {1, n, std::min(width, inner - at), inner});
       }
     });
     return {};

@@ -22,8 +22,8 @@ struct Params {
   bool keepdims, noop;
 };
 
-constexpr std::string_view kNames[] = {"ReduceSum", "ReduceMean",      "ReduceMax", "ReduceMin", "ReduceProd",
-                                       "ReduceSumSquare", "ReduceL1", "ReduceL2",  "ReduceLogSum", "ReduceLogSumExp"};
+constexpr std::string_view kNames[] = {"ReduceSum",       "ReduceMean", "ReduceMax", "ReduceMin",    "ReduceProd",
+                                       "ReduceSumSquare", "ReduceL1",   "ReduceL2",  "ReduceLogSum", "ReduceLogSumExp"};
 
 Params read(const ir::Node& n) {
   Params p;
@@ -53,11 +53,16 @@ std::optional<std::vector<int64_t>> known_axes(const Params& p, const ir::Facts&
 
 Dim combine(ReduceOp op, const Dim& a, const Dim& b) {
   switch (op) {
-    case ReduceOp::sum: return a + b;
-    case ReduceOp::prod: return a * b;
-    case ReduceOp::max: return dim_max(a, b);
-    case ReduceOp::min: return dim_min(a, b);
-    default: return {};
+    case ReduceOp::sum:
+      return a + b;
+    case ReduceOp::prod:
+      return a * b;
+    case ReduceOp::max:
+      return dim_max(a, b);
+    case ReduceOp::min:
+      return dim_min(a, b);
+    default:
+      return {};
   }
 }
 
@@ -125,7 +130,8 @@ class ReduceKernel final : public Kernel {
     }
     auto plan = std::make_unique<Plan>();
     TRN_TRY(make_plan(x, axes(ctx), *plan));
-    ctx.request_scratch((plan->permute ? x.bytes() : 0) + static_cast<size_t>(plan->chunks * plan->shape.outer) * sizeof(float));
+    ctx.request_scratch((plan->permute ? x.bytes() : 0) +
+                        static_cast<size_t>(plan->chunks * plan->shape.outer) * sizeof(float));
     return std::unique_ptr<KernelState>(std::move(plan));
   }
 
@@ -140,7 +146,8 @@ class ReduceKernel final : public Kernel {
     const auto fn = kernels::reduce(p_.op, elem(x.dtype));
     if (!fn) return not_implemented("element type {} has no kernel", dtype_name(x.dtype));
     if (y.count != plan->shape.outer * plan->shape.inner)
-      return invalid_argument("output has {} elements, the axes give {}", y.count, plan->shape.outer * plan->shape.inner);
+      return invalid_argument("output has {} elements, the axes give {}", y.count,
+                              plan->shape.outer * plan->shape.inner);
     if (y.count == 0) return {};
     const auto* from = ctx.in(0).as<const std::byte>();
     std::byte* scratch = ctx.scratch();
@@ -152,7 +159,8 @@ class ReduceKernel final : public Kernel {
       scratch += x.bytes();
     }
     if (plan->chunks)
-      chunked(ctx, reinterpret_cast<const float*>(from), y.as<float>(), plan->shape, plan->chunks, reinterpret_cast<float*>(scratch));
+      chunked(ctx, reinterpret_cast<const float*>(from), y.as<float>(), plan->shape, plan->chunks,
+              reinterpret_cast<float*>(scratch));
     else
       split(ctx, fn, from, y.as<std::byte>(), plan->shape, static_cast<int64_t>(size_of(x.dtype)));
     return {};
@@ -185,12 +193,14 @@ class ReduceKernel final : public Kernel {
         return not_implemented("rank {} is more than this kernel takes", x.rank);
     }
     const bool associative = p_.op <= ReduceOp::l1;
-    if (x.dtype == DType::f32 && associative && plan.shape.inner == 1 && plan.shape.outer < 8 && plan.shape.axis >= 4 * kChunk)
+    if (x.dtype == DType::f32 && associative && plan.shape.inner == 1 && plan.shape.outer < 8 &&
+        plan.shape.axis >= 4 * kChunk)
       plan.chunks = (plan.shape.axis + kChunk - 1) / kChunk;
     return {};
   }
 
-  static void split(KernelContext& ctx, kernels::ReduceFn fn, const std::byte* x, std::byte* y, const kernels::ReduceShape& s, int64_t size) {
+  static void split(KernelContext& ctx, kernels::ReduceFn fn, const std::byte* x, std::byte* y,
+                    const kernels::ReduceShape& s, int64_t size) {
     constexpr int64_t kPiece = 32768;  // elements
     if (s.outer >= ctx.threads() || s.inner == 1) {
       ctx.parallel_for(s.outer, kPiece / std::max<int64_t>(s.axis * s.inner, 1) + 1, [&](int64_t begin, int64_t end) {
@@ -201,15 +211,17 @@ class ReduceKernel final : public Kernel {
       return;
     }
     for (int64_t o = 0; o < s.outer; ++o)
-      ctx.parallel_for(s.inner, std::max<int64_t>(kPiece / std::max<int64_t>(s.axis, 1), 16), [&](int64_t begin, int64_t end) {
-        kernels::ReduceShape part = s;
-        part.outer = 1;
-        part.inner = end - begin;
-        fn(x + (o * s.axis * s.stride + begin) * size, y + (o * s.stride + begin) * size, part);
-      });
+      ctx.parallel_for(s.inner, std::max<int64_t>(kPiece / std::max<int64_t>(s.axis, 1), 16),
+                       [&](int64_t begin, int64_t end) {
+                         kernels::ReduceShape part = s;
+                         part.outer = 1;
+                         part.inner = end - begin;
+                         fn(x + (o * s.axis * s.stride + begin) * size, y + (o * s.stride + begin) * size, part);
+                       });
   }
 
-  void chunked(KernelContext& ctx, const float* x, float* y, const kernels::ReduceShape& s, int64_t chunks, float* partial) const {
+  void chunked(KernelContext& ctx, const float* x, float* y, const kernels::ReduceShape& s, int64_t chunks,
+               float* partial) const {
     const bool mean = p_.op == ReduceOp::mean;
     const auto first = kernels::reduce(mean ? ReduceOp::sum : p_.op, kernels::Elem::f32);
     const bool sums = mean || p_.op == ReduceOp::sum_square || p_.op == ReduceOp::l1;

@@ -13,7 +13,9 @@ OpRun reduction(const std::string& op, Tensor x, Ints axes, bool keepdims = fals
     r.attrs.push_back({"axes", axes});
   return r;
 }
-Floats reduced(const std::string& op, Tensor x, Ints axes) { return values<float>(output(reduction(op, std::move(x), std::move(axes)))); }
+Floats reduced(const std::string& op, Tensor x, Ints axes) {
+  return values<float>(output(reduction(op, std::move(x), std::move(axes))));
+}
 
 TEST(Reduce, EveryOperation) {
   const auto close = [](const Floats& a, const std::vector<double>& b) {
@@ -29,7 +31,8 @@ TEST(Reduce, EveryOperation) {
   EXPECT_EQ(reduced("ReduceL1", kX, {1}), (Floats{9, 12, 27, 30}));
   close(reduced("ReduceL2", kX, {0, 2}), {std::sqrt(118.), std::sqrt(206.), std::sqrt(326.)});
   close(reduced("ReduceLogSum", kX, {0, 2}), {std::log(14.), std::log(26.), std::log(24.)});
-  close(reduced("ReduceLogSumExp", tensor<float>({2, 2}, {1, 2, 1000, 1000}), {1}), {2 + std::log1p(std::exp(-1.)), 1000 + std::log(2.)});
+  close(reduced("ReduceLogSumExp", tensor<float>({2, 2}, {1, 2, 1000, 1000}), {1}),
+        {2 + std::log1p(std::exp(-1.)), 1000 + std::log(2.)});
 }
 
 TEST(Reduce, AxesAndShapes) {
@@ -39,7 +42,10 @@ TEST(Reduce, AxesAndShapes) {
   EXPECT_EQ(shape(all[0]), (Ints{1, 1, 1}));
   EXPECT_EQ(values<float>(all[0]), Floats{64});
   EXPECT_EQ(shape(output(reduction("ReduceSum", kX, {}))), Ints{});
-  EXPECT_EQ(values<float>(output({.op = "ReduceL1", .opset = 18, .inputs = {tensor<float>({2}, {-3, 4})}, .attrs = {{"noop_with_empty_axes", int64_t{1}}}})),
+  EXPECT_EQ(values<float>(output({.op = "ReduceL1",
+                                  .opset = 18,
+                                  .inputs = {tensor<float>({2}, {-3, 4})},
+                                  .attrs = {{"noop_with_empty_axes", int64_t{1}}}})),
             (Floats{3, 4}));
   EXPECT_NE(failure(reduction("ReduceSum", kX, {3})).find("axis 3 is out of range for rank 3"), std::string::npos);
   EXPECT_EQ(values<float>(output({.op = "ReduceMean", .inputs = {tensor<float>({}, {4})}})), Floats{4});
@@ -61,8 +67,11 @@ TEST(Reduce, EmptySets) {
 TEST(Reduce, OtherTypes) {
   EXPECT_EQ(values<int64_t>(output(reduction("ReduceSum", tensor<int64_t>({3}, {1, 2, 3}), {0}))), Ints{6});
   EXPECT_EQ(values<int32_t>(output(reduction("ReduceL2", tensor<int32_t>({2}, {3, 4}), {0}))), std::vector<int32_t>{5});
-  EXPECT_EQ(values<bool>(output(reduction("ReduceMax", tensor<bool>({2, 2}, {false, true, false, false}), {1}))), (std::vector<bool>{true, false}));
-  EXPECT_EQ(values<uint8_t>(output(reduction("ReduceMin", tensor<uint8_t>({2, 2, 2}, {9, 2, 3, 4, 5, 1, 7, 8}), {0, 2}))), (std::vector<uint8_t>{1, 3}));
+  EXPECT_EQ(values<bool>(output(reduction("ReduceMax", tensor<bool>({2, 2}, {false, true, false, false}), {1}))),
+            (std::vector<bool>{true, false}));
+  EXPECT_EQ(
+      values<uint8_t>(output(reduction("ReduceMin", tensor<uint8_t>({2, 2, 2}, {9, 2, 3, 4, 5, 1, 7, 8}), {0, 2}))),
+      (std::vector<uint8_t>{1, 3}));
   EXPECT_EQ(widened(output(reduction("ReduceMean", half({2}, {1, 2}), {0}))), Floats{1.5});
   EXPECT_EQ(widened(output(reduction("ReduceSum", bfloat({3}, {256, 1, 1}), {0}))), Floats{258});
   EXPECT_TRUE(std::isnan(reduced("ReduceMax", tensor<float>({3}, {1, NAN, 3}), {0})[0]));

@@ -36,8 +36,11 @@ class ConcatFromSequence final : public Kernel {
     for (size_t i = 0; i < items.size(); ++i) {
       const Tensor& t = items[i].tensor();
       bool fits = t.dtype() == type && t.rank() == rank;
-      for (int d = 0; fits && d < rank; ++d) fits = (!stack_ && d == axis) || t.shape()[static_cast<size_t>(d)] == first.shape()[static_cast<size_t>(d)];
-      if (!fits) return invalid_argument("element {} has shape {} and element 0 shape {}: they cannot be joined along axis {}", i, shape_text(t.shape()), shape_text(first.shape()), axis);
+      for (int d = 0; fits && d < rank; ++d)
+        fits = (!stack_ && d == axis) || t.shape()[static_cast<size_t>(d)] == first.shape()[static_cast<size_t>(d)];
+      if (!fits)
+        return invalid_argument("element {} has shape {} and element 0 shape {}: they cannot be joined along axis {}",
+                                i, shape_text(t.shape()), shape_text(first.shape()), axis);
       sum += stack_ ? 1 : t.shape()[static_cast<size_t>(axis)];
     }
     dims[static_cast<size_t>(axis)] = sum;
@@ -61,7 +64,8 @@ class ConcatFromSequence final : public Kernel {
   bool stack_;
 };
 
-constexpr OpDef kDefs[] = {{"ConcatFromSequence", infer, cpu<ConcatFromSequence>(kAllTypes, -1), {.reviewed = 11, .dynamic = true}}};
+constexpr OpDef kDefs[] = {
+    {"ConcatFromSequence", infer, cpu<ConcatFromSequence>(kAllTypes, -1), {.reviewed = 11, .dynamic = true}}};
 
 }  // namespace
 

@@ -14,7 +14,8 @@ Result<DType> empty_type(const ir::Node& n) {
 Status infer_construct(const ir::Node&, ir::Facts& f) {
   for (int i = 1; i < f.inputs(); ++i)
     if (f.dtype(i) != f.dtype(0) && f.dtype(i) != DType::undefined && f.dtype(0) != DType::undefined)
-      return invalid_argument("input {} has type {}, input 0 has type {}", i, dtype_name(f.dtype(i)), dtype_name(f.dtype(0)));
+      return invalid_argument("input {} has type {}, input 0 has type {}", i, dtype_name(f.dtype(i)),
+                              dtype_name(f.dtype(0)));
   set_type(f, Type::sequence(Type::tensor(f.dtype(0))));
   return {};
 }
@@ -73,9 +74,11 @@ class Empty final : public Kernel {
 Result<int64_t> position(const KernelContext& ctx, int i, int64_t n, int64_t extra, int64_t fallback) {
   if (!ctx.has_in(i)) return fallback;
   const TensorView& t = ctx.in(i);
-  if (t.count != 1) return invalid_argument("input {} (position) has shape {}, it must hold one value", i, shape_text(t.shape()));
+  if (t.count != 1)
+    return invalid_argument("input {} (position) has shape {}, it must hold one value", i, shape_text(t.shape()));
   const int64_t p = t.dtype == DType::i32 ? *t.as<const int32_t>() : *t.as<const int64_t>();
-  if (p < -n || p >= n + extra) return invalid_argument("position {} is out of range for a sequence of {} elements", p, n);
+  if (p < -n || p >= n + extra)
+    return invalid_argument("position {} is out of range for a sequence of {} elements", p, n);
   return p < 0 ? p + n : p;
 }
 
@@ -100,7 +103,8 @@ class Insert final : public Kernel {
     const auto n = static_cast<int64_t>(s.items.size());
     TRN_ASSIGN(const int64_t at, position(ctx, 2, n, 1, n));
     Value item = ctx.input_value(1);
-    if (!same_kind(s.element, item.type())) return invalid_argument("input 1 has type {}, the sequence holds {}", item.type().text(), s.element.text());
+    if (!same_kind(s.element, item.type()))
+      return invalid_argument("input 1 has type {}, the sequence holds {}", item.type().text(), s.element.text());
     s.items.insert(s.items.begin() + at, std::move(item));
     ctx.set_output(0, Value(std::move(s)));
     return {};

@@ -35,14 +35,19 @@ TEST(Sequence, ConstructEmptyLength) {
 TEST(Sequence, AtInsertErase) {
   const Value s = sequence({a, b, c});
   EXPECT_EQ(values<float>(output({.op = "SequenceAt", .inputs = {s, tensor<int64_t>({}, {-1})}})), (Floats{4, 5, 6}));
-  EXPECT_NE(failure({.op = "SequenceAt", .inputs = {s, tensor<int32_t>({}, {3})}}).find("position 3"), std::string::npos);
-  EXPECT_EQ(items(result({.op = "SequenceInsert", .inputs = {s, b}})), (std::vector<Floats>{{1, 2}, {3}, {4, 5, 6}, {3}}));
-  EXPECT_EQ(items(result({.op = "SequenceInsert", .inputs = {s, b, tensor<int64_t>({}, {-2})}})), (std::vector<Floats>{{1, 2}, {3}, {3}, {4, 5, 6}}));
-  EXPECT_EQ(items(result({.op = "SequenceInsert", .inputs = {s, b, tensor<int64_t>({}, {3})}})), (std::vector<Floats>{{1, 2}, {3}, {4, 5, 6}, {3}}));
+  EXPECT_NE(failure({.op = "SequenceAt", .inputs = {s, tensor<int32_t>({}, {3})}}).find("position 3"),
+            std::string::npos);
+  EXPECT_EQ(items(result({.op = "SequenceInsert", .inputs = {s, b}})),
+            (std::vector<Floats>{{1, 2}, {3}, {4, 5, 6}, {3}}));
+  EXPECT_EQ(items(result({.op = "SequenceInsert", .inputs = {s, b, tensor<int64_t>({}, {-2})}})),
+            (std::vector<Floats>{{1, 2}, {3}, {3}, {4, 5, 6}}));
+  EXPECT_EQ(items(result({.op = "SequenceInsert", .inputs = {s, b, tensor<int64_t>({}, {3})}})),
+            (std::vector<Floats>{{1, 2}, {3}, {4, 5, 6}, {3}}));
   EXPECT_FALSE(run({.op = "SequenceInsert", .inputs = {s, b, tensor<int64_t>({}, {4})}}).ok());
   EXPECT_FALSE(run({.op = "SequenceInsert", .inputs = {s, tensor<int64_t>({1}, {1})}}).ok());
   EXPECT_EQ(items(result({.op = "SequenceErase", .inputs = {s}})), (std::vector<Floats>{{1, 2}, {3}}));
-  EXPECT_EQ(items(result({.op = "SequenceErase", .inputs = {s, tensor<int64_t>({}, {0})}})), (std::vector<Floats>{{3}, {4, 5, 6}}));
+  EXPECT_EQ(items(result({.op = "SequenceErase", .inputs = {s, tensor<int64_t>({}, {0})}})),
+            (std::vector<Floats>{{3}, {4, 5, 6}}));
   EXPECT_FALSE(run({.op = "SequenceErase", .inputs = {sequence({})}}).ok());
 }
 
@@ -50,17 +55,22 @@ TEST(Sequence, SplitAndConcat) {
   const Tensor x = tensor<float>({2, 3}, {1, 2, 3, 4, 5, 6});
   Value s = result({.op = "SplitToSequence", .inputs = {x, tensor<int64_t>({}, {2})}, .attrs = {{"axis", int64_t{1}}}});
   EXPECT_EQ(items(s), (std::vector<Floats>{{1, 2, 4, 5}, {3, 6}}));
-  EXPECT_EQ(values<float>(output({.op = "ConcatFromSequence", .inputs = {s}, .attrs = {{"axis", int64_t{-1}}}})), (Floats{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(values<float>(output({.op = "ConcatFromSequence", .inputs = {s}, .attrs = {{"axis", int64_t{-1}}}})),
+            (Floats{1, 2, 3, 4, 5, 6}));
   s = result({.op = "SplitToSequence", .inputs = {x}, .attrs = {{"axis", int64_t{-2}}, {"keepdims", int64_t{0}}}});
   EXPECT_EQ(items(s), (std::vector<Floats>{{1, 2, 3}, {4, 5, 6}}));
   EXPECT_EQ(shape(s.sequence().items[0]), (Ints{3}));
-  const auto y = output({.op = "ConcatFromSequence", .inputs = {s}, .attrs = {{"axis", int64_t{1}}, {"new_axis", int64_t{1}}}});
+  const auto y =
+      output({.op = "ConcatFromSequence", .inputs = {s}, .attrs = {{"axis", int64_t{1}}, {"new_axis", int64_t{1}}}});
   EXPECT_EQ(shape(y), (Ints{3, 2}));
   EXPECT_EQ(values<float>(y), (Floats{1, 4, 2, 5, 3, 6}));
   s = result({.op = "SplitToSequence", .inputs = {strings({3}, {"a", "b", "c"}), tensor<int32_t>({2}, {1, 2})}});
   EXPECT_EQ(texts(s.sequence().items[1]), (std::vector<std::string>{"b", "c"}));
-  EXPECT_NE(failure({.op = "SplitToSequence", .inputs = {x, tensor<int64_t>({2}, {1, 2})}}).find("sum up to 3"), std::string::npos);
-  EXPECT_NE(failure({.op = "ConcatFromSequence", .inputs = {sequence({a, x})}, .attrs = {{"axis", int64_t{0}}}}).find("element 1"), std::string::npos);
+  EXPECT_NE(failure({.op = "SplitToSequence", .inputs = {x, tensor<int64_t>({2}, {1, 2})}}).find("sum up to 3"),
+            std::string::npos);
+  EXPECT_NE(failure({.op = "ConcatFromSequence", .inputs = {sequence({a, x})}, .attrs = {{"axis", int64_t{0}}}})
+                .find("element 1"),
+            std::string::npos);
   EXPECT_FALSE(run({.op = "ConcatFromSequence", .inputs = {sequence({})}, .attrs = {{"axis", int64_t{0}}}}).ok());
 }
 
@@ -71,9 +81,11 @@ TEST(Optional, ElementsAndNone) {
   ASSERT_TRUE(none.ok()) << none.status().message();
   EXPECT_FALSE((*none)[0].has_value());
   EXPECT_EQ(values<float>(output({.op = "OptionalGetElement", .opset = 18, .inputs = {a}})), (Floats{1, 2}));
-  EXPECT_EQ(items(result({.op = "OptionalGetElement", .opset = 18, .inputs = {sequence({b})}})), (std::vector<Floats>{{3}}));
+  EXPECT_EQ(items(result({.op = "OptionalGetElement", .opset = 18, .inputs = {sequence({b})}})),
+            (std::vector<Floats>{{3}}));
   EXPECT_EQ(values<bool>(output({.op = "OptionalHasElement", .opset = 18, .inputs = {a}})), (std::vector<bool>{true}));
-  EXPECT_EQ(values<bool>(output({.op = "OptionalHasElement", .opset = 18, .inputs = {sequence({})}})), (std::vector<bool>{true}));
+  EXPECT_EQ(values<bool>(output({.op = "OptionalHasElement", .opset = 18, .inputs = {sequence({})}})),
+            (std::vector<bool>{true}));
   EXPECT_EQ(values<bool>(output({.op = "OptionalHasElement", .opset = 18})), (std::vector<bool>{false}));
 }
 

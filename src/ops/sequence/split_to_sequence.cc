@@ -9,7 +9,8 @@ namespace {
 
 Status infer(const ir::Node& n, ir::Facts& f) {
   if (f.has_rank(0)) TRN_TRY(normalize_axis(n.attr("axis", 0), f.in(0).rank()));
-  if (f.has_rank(1) && f.in(1).rank() > 1) return invalid_argument("input 1 has rank {}, it must be 0 or 1", f.in(1).rank());
+  if (f.has_rank(1) && f.in(1).rank() > 1)
+    return invalid_argument("input 1 has rank {}, it must be 0 or 1", f.in(1).rank());
   set_type(f, Type::sequence(Type::tensor(f.dtype(0))));
   return {};
 }
@@ -54,15 +55,18 @@ class SplitToSequence final : public Kernel {
     if (ctx.in(1).rank == 0) {
       if (split[0] < 1) return invalid_argument("input 1 (split) is {}, it must be positive", split[0]);
       Shape sizes;
-      for (int64_t at = 0; at < length; at += std::min(split[0], length - at)) sizes.push_back(std::min(split[0], length - at));
+      for (int64_t at = 0; at < length; at += std::min(split[0], length - at))
+        sizes.push_back(std::min(split[0], length - at));
       return sizes;
     }
     int64_t sum = 0;
     for (int64_t n : split) {
-      if (n < 0 || n > length) return invalid_argument("input 1 (split) has an entry {}, the axis has {} positions", n, length);
+      if (n < 0 || n > length)
+        return invalid_argument("input 1 (split) has an entry {}, the axis has {} positions", n, length);
       sum += n;
     }
-    if (sum != length) return invalid_argument("the entries of input 1 (split) sum up to {}, the axis has {} positions", sum, length);
+    if (sum != length)
+      return invalid_argument("the entries of input 1 (split) sum up to {}, the axis has {} positions", sum, length);
     return split;
   }
 

@@ -111,7 +111,8 @@ constexpr Run kUpper[] = {
 
 template <size_t kCount>
 uint32_t map(const Run (&runs)[kCount], uint32_t c) {
-  const Run* r = std::upper_bound(std::begin(runs), std::end(runs), c, [](uint32_t v, const Run& run) { return v < run.first; });
+  const Run* r =
+      std::upper_bound(std::begin(runs), std::end(runs), c, [](uint32_t v, const Run& run) { return v < run.first; });
   // Runs with a step of 2 may interleave with the one that begins behind them.
   for (int back = 0; back < 2 && r != std::begin(runs); ++back) {
     --r;

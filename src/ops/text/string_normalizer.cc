@@ -30,13 +30,15 @@ class StringNormalizer final : public Kernel {
     k->change_ = action != "NONE";
     k->upper_ = action == "UPPER";
     k->sensitive_ = n.attr("is_case_sensitive", 0) != 0;
-    for (const std::string& word : n.strings("stopwords")) k->stop_.insert(k->sensitive_ ? word : change_case(word, false));
+    for (const std::string& word : n.strings("stopwords"))
+      k->stop_.insert(k->sensitive_ ? word : change_case(word, false));
     return std::unique_ptr<Kernel>(std::move(k));
   }
 
   Status run(KernelContext& ctx) const override {
     const TensorView& x = ctx.in(0);
-    if (x.rank != 1 && (x.rank != 2 || x.dim(0) != 1)) return invalid_argument("input 0 has rank {}, it must have shape [C] or [1, C]", x.rank);
+    if (x.rank != 1 && (x.rank != 2 || x.dim(0) != 1))
+      return invalid_argument("input 0 has rank {}, it must have shape [C] or [1, C]", x.rank);
     std::vector<std::string> kept;
     for (int64_t i = 0; i < x.count; ++i) {
       const std::string& text = x.as<const std::string>()[i];
@@ -57,7 +59,8 @@ class StringNormalizer final : public Kernel {
   std::unordered_set<std::string> stop_;
 };
 
-constexpr OpDef kDefs[] = {{"StringNormalizer", infer, cpu<StringNormalizer>(DType::string), {.reviewed = 10, .dynamic = true}}};
+constexpr OpDef kDefs[] = {
+    {"StringNormalizer", infer, cpu<StringNormalizer>(DType::string), {.reviewed = 10, .dynamic = true}}};
 
 }  // namespace
 

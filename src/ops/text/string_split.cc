@@ -23,7 +23,8 @@ class StringSplit final : public Kernel {
  public:
   static Result<std::unique_ptr<Kernel>> make(const ir::Node& n) {
     const int64_t most = n.has_attr("maxsplit") ? n.attr("maxsplit", 0) : -1;
-    return std::unique_ptr<Kernel>(new StringSplit(n.attr("delimiter", ""), most < 0 ? std::numeric_limits<int64_t>::max() : most));
+    return std::unique_ptr<Kernel>(
+        new StringSplit(n.attr("delimiter", ""), most < 0 ? std::numeric_limits<int64_t>::max() : most));
   }
 
   Status run(KernelContext& ctx) const override {

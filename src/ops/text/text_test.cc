@@ -27,23 +27,35 @@ TEST(StringNormalizer, StopWordsAndCase) {
   const auto y = with(strings({1, 2}, {"a", "A"}), "UPPER", 0, {"a"});
   EXPECT_EQ(shape(y), (Ints{1, 1}));
   EXPECT_EQ(texts(y), (Strings{""}));
-  EXPECT_NE(failure({.op = "StringNormalizer", .inputs = {strings({2, 1}, {"a", "b"})}}).find("[1, C]"), std::string::npos);
+  EXPECT_NE(failure({.op = "StringNormalizer", .inputs = {strings({2, 1}, {"a", "b"})}}).find("[1, C]"),
+            std::string::npos);
 }
 
 TEST(StringConcat, Broadcasts) {
-  EXPECT_EQ(texts(output({.op = "StringConcat", .inputs = {strings({2, 1}, {"a", "b"}), strings({3}, {"x", "y", ""})}})), (Strings{"ax", "ay", "a", "bx", "by", "b"}));
+  EXPECT_EQ(
+      texts(output({.op = "StringConcat", .inputs = {strings({2, 1}, {"a", "b"}), strings({3}, {"x", "y", ""})}})),
+      (Strings{"ax", "ay", "a", "bx", "by", "b"}));
   EXPECT_EQ(texts(output({.op = "StringConcat", .inputs = {strings({}, {"a"}), strings({}, {"b"})}})), (Strings{"ab"}));
 }
 
 TEST(StringSplit, DelimitersAndBlanks) {
-  auto r = outputs({.op = "StringSplit", .inputs = {strings({2}, {"a.b.c", "x"})}, .attrs = {{"delimiter", std::string(".")}}, .outputs = 2});
+  auto r = outputs({.op = "StringSplit",
+                    .inputs = {strings({2}, {"a.b.c", "x"})},
+                    .attrs = {{"delimiter", std::string(".")}},
+                    .outputs = 2});
   EXPECT_EQ(texts(r[0]), (Strings{"a", "b", "c", "x", "", ""}));
   EXPECT_EQ(shape(r[0]), (Ints{2, 3}));
   EXPECT_EQ(values<int64_t>(r[1]), (Ints{3, 1}));
-  r = outputs({.op = "StringSplit", .inputs = {strings({1, 2}, {" a  b c ", ""})}, .attrs = {{"maxsplit", int64_t{1}}}, .outputs = 2});
+  r = outputs({.op = "StringSplit",
+               .inputs = {strings({1, 2}, {" a  b c ", ""})},
+               .attrs = {{"maxsplit", int64_t{1}}},
+               .outputs = 2});
   EXPECT_EQ(texts(r[0]), (Strings{"a", "b c", "", ""}));
   EXPECT_EQ(values<int64_t>(r[1]), (Ints{2, 0}));
-  r = outputs({.op = "StringSplit", .inputs = {strings({1}, {"..a."})}, .attrs = {{"delimiter", std::string(".")}, {"maxsplit", int64_t{2}}}, .outputs = 2});
+  r = outputs({.op = "StringSplit",
+               .inputs = {strings({1}, {"..a."})},
+               .attrs = {{"delimiter", std::string(".")}, {"maxsplit", int64_t{2}}},
+               .outputs = 2});
   EXPECT_EQ(texts(r[0]), (Strings{"", "", "a."}));
   r = outputs({.op = "StringSplit", .inputs = {strings({0}, {})}, .outputs = 2});
   EXPECT_EQ(shape(r[0]), (Ints{0, 0}));
@@ -51,8 +63,13 @@ TEST(StringSplit, DelimitersAndBlanks) {
 
 TEST(TfIdfVectorizer, CountsSkipsAndWeights) {
   const auto with = [](Tensor x, const char* mode, int64_t least, int64_t skips, std::vector<ir::Attr> more = {}) {
-    std::vector<ir::Attr> attrs{{"mode", std::string(mode)},     {"min_gram_length", least},         {"max_gram_length", int64_t{2}}, {"max_skip_count", skips},
-                                {"ngram_counts", Ints{0, 4}},    {"ngram_indexes", Ints{0, 1, 2, 3, 4, 5, 6}}, {"pool_int64s", Ints{2, 3, 5, 4, 5, 6, 7, 8, 6, 7}}};
+    std::vector<ir::Attr> attrs{{"mode", std::string(mode)},
+                                {"min_gram_length", least},
+                                {"max_gram_length", int64_t{2}},
+                                {"max_skip_count", skips},
+                                {"ngram_counts", Ints{0, 4}},
+                                {"ngram_indexes", Ints{0, 1, 2, 3, 4, 5, 6}},
+                                {"pool_int64s", Ints{2, 3, 5, 4, 5, 6, 7, 8, 6, 7}}};
     attrs.insert(attrs.end(), more.begin(), more.end());
     return values<float>(output({.op = "TfIdfVectorizer", .inputs = {x}, .attrs = attrs}));
   };
@@ -62,10 +79,17 @@ TEST(TfIdfVectorizer, CountsSkipsAndWeights) {
   EXPECT_EQ(with(x, "TF", 1, 5), (Floats{0, 3, 1, 0, 1, 3, 1}));
   EXPECT_EQ(with(x, "IDF", 1, 5, {{"weights", Floats{1, 2, 3, 4, 5, 6, 7}}}), (Floats{0, 2, 3, 0, 5, 6, 7}));
   EXPECT_EQ(with(x, "TFIDF", 1, 5, {{"weights", Floats{1, 2, 3, 4, 5, 6, 7}}}), (Floats{0, 6, 3, 0, 5, 18, 7}));
-  EXPECT_EQ(with(tensor<int32_t>({2, 3}, {3, 5, 6, 7, 8, 0}), "TF", 1, 0), (Floats{0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0}));
+  EXPECT_EQ(with(tensor<int32_t>({2, 3}, {3, 5, 6, 7, 8, 0}), "TF", 1, 0),
+            (Floats{0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0}));
   const auto y = output({.op = "TfIdfVectorizer",
                          .inputs = {strings({3}, {"a", "b", "a"})},
-                         .attrs = {{"mode", std::string("TF")}, {"min_gram_length", int64_t{1}}, {"max_gram_length", int64_t{1}}, {"max_skip_count", int64_t{0}}, {"ngram_counts", Ints{0}}, {"ngram_indexes", Ints{1, 0}}, {"pool_strings", Strings{"a", "b"}}}});
+                         .attrs = {{"mode", std::string("TF")},
+                                   {"min_gram_length", int64_t{1}},
+                                   {"max_gram_length", int64_t{1}},
+                                   {"max_skip_count", int64_t{0}},
+                                   {"ngram_counts", Ints{0}},
+                                   {"ngram_indexes", Ints{1, 0}},
+                                   {"pool_strings", Strings{"a", "b"}}}});
   EXPECT_EQ(values<float>(y), (Floats{1, 2}));
 }
 

@@ -33,18 +33,22 @@ class TfIdf final : public Kernel {
   static Result<std::unique_ptr<Kernel>> make(const ir::Node& n) {
     std::unique_ptr<TfIdf> k(new TfIdf);
     const std::string mode = n.attr("mode", "");
-    if (mode != "TF" && mode != "IDF" && mode != "TFIDF") return invalid_argument("attribute mode is '{}', expected TF, IDF or TFIDF", mode);
+    if (mode != "TF" && mode != "IDF" && mode != "TFIDF")
+      return invalid_argument("attribute mode is '{}', expected TF, IDF or TFIDF", mode);
     k->idf_ = mode == "IDF";
     k->weighted_ = mode != "TF";
     k->min_ = n.attr("min_gram_length", 1);
     k->max_ = n.attr("max_gram_length", 1);
     k->skips_ = n.attr("max_skip_count", 0);
     if (k->min_ < 1 || k->max_ < k->min_ || k->skips_ < 0)
-      return invalid_argument("attributes min_gram_length, max_gram_length and max_skip_count are {}, {} and {}", k->min_, k->max_, k->skips_);
+      return invalid_argument("attributes min_gram_length, max_gram_length and max_skip_count are {}, {} and {}",
+                              k->min_, k->max_, k->skips_);
     TRN_ASSIGN(k->width_, width(n));
     TRN_TRY(k->read_pool(n));
     const DType type = n.input(0)->fact.dtype();
-    if ((type == DType::string) != k->text_pool_) return invalid_argument("input 0 has type {}, the pool holds {}", dtype_name(type), k->text_pool_ ? "strings" : "integers");
+    if ((type == DType::string) != k->text_pool_)
+      return invalid_argument("input 0 has type {}, the pool holds {}", dtype_name(type),
+                              k->text_pool_ ? "strings" : "integers");
     return std::unique_ptr<Kernel>(std::move(k));
   }
 
@@ -75,29 +79,38 @@ class TfIdf final : public Kernel {
     const auto ints = n.ints("pool_int64s"), starts = n.ints("ngram_counts");
     indexes_ = n.ints("ngram_indexes");
     weights_ = n.floats("weights");
-    if (texts.empty() == ints.empty()) return invalid_argument("exactly one of the attributes pool_strings and pool_int64s must have entries");
-    if (!weights_.empty() && weights_.size() != indexes_.size()) return invalid_argument("attributes weights and ngram_indexes have {} and {} entries", weights_.size(), indexes_.size());
+    if (texts.empty() == ints.empty())
+      return invalid_argument("exactly one of the attributes pool_strings and pool_int64s must have entries");
+    if (!weights_.empty() && weights_.size() != indexes_.size())
+      return invalid_argument("attributes weights and ngram_indexes have {} and {} entries", weights_.size(),
+                              indexes_.size());
     text_pool_ = ints.empty();
     const auto size = static_cast<int64_t>(text_pool_ ? texts.size() : ints.size());
     std::vector<int32_t> pool;
     for (int64_t i = 0; i < size; ++i) {
       const auto next = static_cast<int32_t>(text_pool_ ? text_numbers_.size() : int_numbers_.size());
       const auto at = static_cast<size_t>(i);
-      pool.push_back(text_pool_ ? text_numbers_.emplace(texts[at], next).first->second : int_numbers_.emplace(ints[at], next).first->second);
+      pool.push_back(text_pool_ ? text_numbers_.emplace(texts[at], next).first->second
+                                : int_numbers_.emplace(ints[at], next).first->second);
     }
     trie_.emplace_back();
     int64_t gram = 0;
-    if (static_cast<int64_t>(starts.size()) < max_) return invalid_argument("attribute ngram_counts has {} entries, max_gram_length is {}", starts.size(), max_);
+    if (static_cast<int64_t>(starts.size()) < max_)
+      return invalid_argument("attribute ngram_counts has {} entries, max_gram_length is {}", starts.size(), max_);
     for (size_t l = 0; l < starts.size(); ++l) {
-      const int64_t begin = starts[l], end = l + 1 < starts.size() ? starts[l + 1] : size, length = static_cast<int64_t>(l) + 1;
+      const int64_t begin = starts[l], end = l + 1 < starts.size() ? starts[l + 1] : size,
+                    length = static_cast<int64_t>(l) + 1;
       if (begin < 0 || end < begin || end > size || (end - begin) % length != 0)
-        return invalid_argument("attribute ngram_counts says that {}-grams are the entries [{}, {}) of a pool of {}", length, begin, end, size);
+        return invalid_argument("attribute ngram_counts says that {}-grams are the entries [{}, {}) of a pool of {}",
+                                length, begin, end, size);
       for (int64_t at = begin; at < end; at += length, ++gram) {
-        if (gram >= static_cast<int64_t>(indexes_.size())) return invalid_argument("attribute ngram_indexes has {} entries, the pool has more n-grams", indexes_.size());
+        if (gram >= static_cast<int64_t>(indexes_.size()))
+          return invalid_argument("attribute ngram_indexes has {} entries, the pool has more n-grams", indexes_.size());
         if (length < min_ || length > max_) continue;
         int32_t node = 0;
         for (int64_t k = 0; k < length; ++k) {
-          const auto [it, fresh] = trie_[static_cast<size_t>(node)].next.emplace(pool[static_cast<size_t>(at + k)], static_cast<int32_t>(trie_.size()));
+          const auto [it, fresh] = trie_[static_cast<size_t>(node)].next.emplace(pool[static_cast<size_t>(at + k)],
+                                                                                 static_cast<int32_t>(trie_.size()));
           node = it->second;
           if (fresh) trie_.emplace_back();
         }
@@ -138,7 +151,8 @@ class TfIdf final : public Kernel {
           node = it->second;
           ++length;
           // Single words are the same at every step.
-          if (const int64_t gram = trie_[static_cast<size_t>(node)].gram; gram >= 0 && (length > 1 || step == 1)) found(gram, out);
+          if (const int64_t gram = trie_[static_cast<size_t>(node)].gram; gram >= 0 && (length > 1 || step == 1))
+            found(gram, out);
         }
       }
   }
@@ -152,7 +166,8 @@ class TfIdf final : public Kernel {
   std::vector<TrieNode> trie_;
 };
 
-constexpr OpDef kDefs[] = {{"TfIdfVectorizer", infer, cpu<TfIdf>(DType::string | DType::i32 | DType::i64), {.reviewed = 9}}};
+constexpr OpDef kDefs[] = {
+    {"TfIdfVectorizer", infer, cpu<TfIdf>(DType::string | DType::i32 | DType::i64), {.reviewed = 9}}};
 
 }  // namespace
 
