@@ -22,6 +22,7 @@ constexpr KeyKind kOurs = KeyKind::ours, kAccepted = KeyKind::accepted;
 // Names from ONNX Runtime's session configuration; those marked ours have an effect (or are what we always do).
 constexpr Row kRows[] = {
     {"session.strict_config", kOurs, Check::flag},
+    {"session.random_seed", kOurs, Check::natural},
     {"session.map_model", kOurs, Check::flag},
     {"session.disable_prepacking", kOurs, Check::flag},
     {"session.disable_cpu_ep_fallback", kOurs, Check::flag},
@@ -38,7 +39,6 @@ constexpr Row kRows[] = {
     {"session.graph_optimizations_loop_level", kOurs, Check::natural},
     {"session.record_ep_graph_assignment_info", kOurs, Check::flag},
 
-    {"session.random_seed", kAccepted},
     {"session.use_env_allocators", kAccepted},
     {"session.set_denormal_as_zero", kAccepted},
     {"session.disable_quant_qdq", kAccepted},

@@ -161,5 +161,56 @@ g(float[1,3,5,6] x) => (float[?,?,?,?] y) {
                       {picture({1, 3, 5, 6})});
 }
 
+TEST(Levels, ARankOneFactorTakesNoBias) {
+  same_at_every_level(R"(<opset: "" 17>
+g(float[2,3,4] x) => (float[2,3] y) {
+  float[4] w = {1, 2, 3, 4}
+  float[3] b = {10, 20, 30}
+  t = MatMul(x, w)
+  y = Add(t, b)
+})",
+                      {picture({2, 3, 4})});
+}
+
+TEST(Levels, ConstantsOfHigherRankWidenTheResult) {
+  constexpr std::string_view kGelu = R"(<opset: "" 17>
+g(float[2,3] x) => (float[1,2,3] y) {
+  float[1,1,1] half = {0.5}
+  float[] one = 1
+  float[] root = 1.4142135
+  d = Div(x, root)
+  e = Erf(d)
+  a = Add(e, one)
+  m = Mul(x, a)
+  y = Mul(m, half)
+})";
+  same_at_every_level(kGelu, {picture({2, 3})});
+  auto s = load(kGelu);
+  ASSERT_TRUE(s.ok());
+  EXPECT_EQ((*run(**s, {picture({2, 3})}))[0].tensor().shape(), (Shape{1, 2, 3}));
+}
+
+TEST(Levels, SliceByInt32BehindAConvolution) {
+  same_at_every_level(R"(<opset: "" 17>
+g(float[1,2,5,5] x) => (float[?,?,?,?] y) {
+  float[4,2,3,3] w = random(1)
+  int32[2] starts = {1, 0}
+  int32[2] ends = {3, 2}
+  int32[2] axes = {1, 3}
+  c = Conv(x, w)
+  y = Slice(c, starts, ends, axes)
+})",
+                      {picture({1, 2, 5, 5})});
+}
+
+TEST(Levels, DeclaredShapesAreNoProof) {
+  same_at_every_level(R"(<opset: "" 17>
+g(float[4] x, int64[1] from, int64[1] to) => (float[4] y) {
+  s = Slice(x, from, to)
+  y = Neg(s)
+})",
+                      {picture({4}), ints({1}, {1}), ints({1}, {3})});
+}
+
 }  // namespace
 }  // namespace trunnion::session::test

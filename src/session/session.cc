@@ -73,6 +73,7 @@ Result<std::unique_ptr<Session>> Session::load(const Environment& environment, M
                                 {.nodes = number(s.options_, "session.function_expansion_node_limit", 500'000)});
   }));
   TRN_TRY(stage("resolve", [&] { return ops::resolve(graph); }));
+  s.seed_random_nodes();
   TRN_TRY(stage("infer", [&] { return ops::infer(graph); }));
   s.list_ports();  // before passes: names and order are the user's
   TRN_TRY(stage("optimize", [&] { return s.optimize(); }));
@@ -154,6 +155,15 @@ TRN_ASSIGN(ir::Model model, onnx::import_model(*view, tensors, import));
 model_ = std::make_shared<ir::Model>(std::move(model));
 for (const ir::Value* v : model_->graph->outputs()) outputs_.push_back({v->name(), v->fact.type});
 return {};
+}
+
+void Session::seed_random_nodes() {
+  if (!options_.entry("session.random_seed")) return;
+  // Nodes with a seed of their own keep it; the others get one each, so that they do not all draw the same numbers.
+  auto seed = static_cast<float>(number(options_, "session.random_seed", 0));
+  model_->graph->for_each_node_deep([&](ir::Node* n) {
+    if (n->def && n->def->flags.random && !n->has_attr("seed")) n->set_attr("seed", seed++);
+  });
 }
 
 void Session::list_ports() {

@@ -78,6 +78,7 @@ class Session {
  private:
   Session() = default;
   Status import(ModelSource source);
+  void seed_random_nodes();
   void list_ports();
   Status optimize();
   Status place();

@@ -222,5 +222,44 @@ TEST(Session, MissingFileAndGarbage) {
   EXPECT_EQ(garbage.status().code(), Code::invalid_protobuf);
 }
 
+TEST(Session, FusedOperatorsCheckTheirExtraInputs) {
+  // The model says that r has as many rows as x; fed otherwise, nothing may be read beyond its end.
+  auto s = load(R"(<opset: "" 17>
+g(float[N,4] x, float[N,8] r) => (float[N,8] y) {
+  float[4,8] w = random(1)
+  p = MatMul(x, w)
+  y = Add(p, r)
+})");
+  ASSERT_TRUE(s.ok()) << s.status().message();
+  EXPECT_TRUE(run(**s, {floats({3, 4}), floats({3, 8})}).ok());
+  const auto wrong = run(**s, {floats({64, 4}), floats({1, 8})});
+  EXPECT_EQ(wrong.status().code(), Code::invalid_argument);
+  EXPECT_NE(wrong.status().message().find("{1,8}"), std::string::npos) << wrong.status().message();
+
+  auto conv = load(R"(<opset: "" 17>
+g(float[1,2,4,4] x, float[B] b) => (y) {
+  float[8,2,1,1] w = random(1)
+  y = Conv(x, w, b)
+})");
+  ASSERT_TRUE(conv.ok()) << conv.status().message();
+  EXPECT_TRUE(run(**conv, {floats({1, 2, 4, 4}), floats({8})}).ok());
+  EXPECT_FALSE(run(**conv, {floats({1, 2, 4, 4}), floats({1})}).ok());
+}
+
+TEST(Session, NamesInsideABodyAreItsOwn) {
+  auto s = load(R"(<opset: "" 17>
+g(int64[] n, float[2] x) => (float[2] a) {
+  bool[] go = true
+  a = Loop<body=step(int64[] i, bool[] c, float[2] a) => (co, t) {
+      co = Identity(c)
+      t = Add(a, a)
+    }>(n, go, x)
+})");
+  ASSERT_TRUE(s.ok()) << s.status().message();
+  auto r = run(**s, {ints({}, {3}), floats({2}, 1)});
+  ASSERT_TRUE(r.ok()) << r.status().message();
+  EXPECT_EQ(floats_of((*r)[0]), (std::vector<float>{8, 16}));
+}
+
 }  // namespace
 }  // namespace trunnion::session::test
