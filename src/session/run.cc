@@ -45,6 +45,9 @@ Status Session::check_feed(int port, const Value& value) const {
           p.name, wrong);
     return {};
   }
+  if (value.is_tensor() && !same_kind(*expected, value.type()))
+    return invalid_argument("Input with name: '{}' expected to be of type: {} but received a tensor.", p.name,
+                            expected->text());
   if (!same_kind(*expected, value.type()))
     return invalid_argument("Unexpected input data type. Actual: ({}) , expected: ({}) for input '{}'",
                             value.type().text(), expected->text(), p.name);
