@@ -1,6 +1,5 @@
 // trunnion.FusedConv and trunnion.NhwcConv: convolution (attribute transposed: ConvTranspose) with bias, residual and
 // activation in one pass; the second with channels last. Made by the CPU pipeline only, never found in files.
-#include "ops/half_adapter.h"
 #include "ops/nn/conv_detail.h"
 
 namespace trunnion::ops {
@@ -11,22 +10,10 @@ ConvParams read(const ir::Node& n) { return read_conv(n, n.attr("transposed", 0)
 
 Status infer(const ir::Node& n, ir::Facts& f) { return infer_conv(read(n), f, f.dtype(0), 0, 1, is_channels_last(n)); }
 
-class FusedConvCpu final : public Kernel {
- public:
-  static Result<std::unique_ptr<Kernel>> make(const ir::Node& n) {
-    TRN_ASSIGN(const kernels::Epilogue activation, read_activation(n));
-    TRN_ASSIGN(ConvEngine engine, ConvEngine::make(n, read(n), is_channels_last(n), activation));
-    std::unique_ptr<Kernel> kernel(new FusedConvCpu(std::move(engine)));
-    return is_half(n.input(0)->fact.dtype()) ? adapt_half(std::move(kernel)) : std::move(kernel);
-  }
-  Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override { return engine_.prepare(ctx); }
-  Status run(KernelContext& ctx) const override { return engine_.run(ctx); }
-  bool reads_input(int i) const override { return engine_.reads_input(i); }
-
- private:
-  explicit FusedConvCpu(ConvEngine engine) : engine_(std::move(engine)) {}
-  ConvEngine engine_;
-};
+Result<std::unique_ptr<Kernel>> make(const ir::Node& n) {
+  TRN_ASSIGN(const kernels::Epilogue activation, read_activation(n));
+  return make_conv(n, read(n), is_channels_last(n), activation);
+}
 
 #define TRN_CONV_ATTRIBUTES                                                                                  \
   "{activation:s='none', activation_a:f=0, activation_b:f=0, auto_pad:s='NOTSET', dilations:is, group:i=1, " \
@@ -38,13 +25,13 @@ constexpr DTypes kTypes = DType::f32 | DType::f16 | DType::bf16;
 constexpr OpDef kDefs[] = {
     {"FusedConv",
      infer,
-     cpu<FusedConvCpu>(kTypes),
+     {kTypes, make},
      {.reviewed = 1},
      "trunnion",
      "trunnion::FusedConv 1 (X:T, W:T, B?:T, R?:T) -> (Y:T) " TRN_CONV_ATTRIBUTES},
     {"NhwcConv",
      infer,
-     cpu<FusedConvCpu>(kTypes),
+     {kTypes, make},
      {.reviewed = 1},
      "trunnion",
      "trunnion::NhwcConv 1 (X:T, W:T, B?:T, R?:T) -> (Y:T) " TRN_CONV_ATTRIBUTES},

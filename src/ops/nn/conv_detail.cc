@@ -75,12 +75,9 @@ ConvParams read_conv(const ir::Node& node, bool transposed) {
 
 Result<ConvAxis> conv_axis(const ConvParams& p, int axis, int64_t in, int64_t kernel) {
   const int64_t stride = at(p.strides, axis, 1), dilation = at(p.dilations, axis, 1);
-  const auto spatial =
-      static_cast<int>(std::max({p.pads.size() / 2, p.strides.size(), p.dilations.size(), p.kernel.size()}));
   const int64_t begin = p.pads.empty() ? 0 : p.pads[static_cast<size_t>(axis)];
   const int64_t end = p.pads.empty() ? 0 : p.pads[p.pads.size() / 2 + static_cast<size_t>(axis)];
   const int64_t extent = dilation * (kernel - 1) + 1;
-  (void)spatial;
   ConvAxis out;
   if (!p.transposed) {
     if (p.auto_pad == ConvParams::AutoPad::same_upper || p.auto_pad == ConvParams::AutoPad::same_lower) {
@@ -341,6 +338,28 @@ Status ConvEngine::run(KernelContext& ctx) const {
                 [&](int64_t tile, std::byte* own) { kernels::conv_tile(s.plan, args, tile, tile + 1, own); });
   if (s.y_offset != kNone) swap_layout(ctx, buffer(s.y_offset), y.as<float>(), batch, s.pixels_out, cout);
   return {};
+}
+
+namespace {
+
+class ConvKernel final : public Kernel {
+ public:
+  explicit ConvKernel(ConvEngine engine) : engine_(std::move(engine)) {}
+  Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override { return engine_.prepare(ctx); }
+  Status run(KernelContext& ctx) const override { return engine_.run(ctx); }
+  bool reads_input(int i) const override { return engine_.reads_input(i); }
+
+ private:
+  ConvEngine engine_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Kernel>> make_conv(const ir::Node& node, ConvParams params, bool channels_last,
+                                          kernels::Epilogue activation) {
+  TRN_ASSIGN(ConvEngine engine, ConvEngine::make(node, std::move(params), channels_last, activation));
+  std::unique_ptr<Kernel> kernel(new ConvKernel(std::move(engine)));
+  return is_half(node.input(0)->fact.dtype()) ? adapt_half(std::move(kernel)) : std::move(kernel);
 }
 
 namespace {

@@ -65,6 +65,10 @@ class ConvEngine {
   Tensor packed_;  // floats; invalid when the weights are not constant
 };
 
+// The kernel of a convolution of f32, f16 or bf16: a ConvEngine, behind the adapter where the type needs it.
+Result<std::unique_ptr<Kernel>> make_conv(const ir::Node& node, ConvParams params, bool channels_last,
+                                          kernels::Epilogue activation);
+
 // Reads attributes activation, activation_a, activation_b of fused operators.
 Result<kernels::Epilogue> read_activation(const ir::Node& node);
 std::string_view activation_name(kernels::Activation a);
