@@ -100,8 +100,7 @@ class Importer {
     return {};
   }
 
-  Status initializers(const GraphView& view, Scope& scope, bool top,
-                      std::unordered_map<std::string_view, Tensor>& out) {
+  Status initializers(const GraphView& view, bool top, std::unordered_map<std::string_view, Tensor>& out) {
     for (const auto& t : view.initializers) {
       if (t.name.empty()) return invalid_graph("an initializer has no name");
       if (out.contains(t.name))
@@ -122,7 +121,6 @@ class Importer {
         return invalid_graph("This is an invalid model. Error: initializer '{}' is defined more than once",
                              s.values.name);
     }
-    (void)scope;
     return {};
   }
 
@@ -131,7 +129,7 @@ class Importer {
     g.name = view.name;
     g.doc = view.doc_string;
     std::unordered_map<std::string_view, Tensor> inits;
-    TRN_TRY(initializers(view, scope, top, inits));
+    TRN_TRY(initializers(view, top, inits));
 
     // From IR version 4 on, an initializer that is also an input is a default that the caller may override; before,
     // every initializer had to be listed as input and is a constant.
