@@ -79,6 +79,13 @@ void MappedFile::drop_pages(uint64_t offset, uint64_t length) const {
   os::advise(const_cast<std::byte*>(data_) + offset, length, os::Advice::dont_need);
 }
 
+bool MappedFile::drop_pages(std::span<const std::byte> part) const {
+  const auto begin = reinterpret_cast<uintptr_t>(data_), at = reinterpret_cast<uintptr_t>(part.data());
+  if (part.empty() || at < begin || !range_fits(at - begin, part.size(), size_)) return false;
+  drop_pages(at - begin, part.size());
+  return true;
+}
+
 Result<std::string> resolve_inside(const std::string& folder, std::string_view relative,
                                    std::span<const std::string> also) {
   if (relative.empty()) return invalid_argument("an external file name is empty");

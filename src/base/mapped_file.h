@@ -14,9 +14,8 @@ namespace trunnion {
 
 enum class OpenMode : unsigned char {
   // Pages come from the file when they are touched and are shared with other processes. While the mapping lives the
-  // file
-  // must not be changed in place: overwritten pages show the new content, and touching a page that was cut off ends the
-  // process with SIGBUS. Replacing the file by rename is harmless.
+  // file must not be changed in place: overwritten pages show the new content, and touching a page that was cut off
+  // ends the process with SIGBUS. Replacing the file by rename is harmless.
   map,
   // The content is read into memory at once: whatever happens to the file afterwards does not matter.
   copy,
@@ -47,6 +46,8 @@ class MappedFile {
   // Lets the system take back the pages of this range, which are no longer needed; touched again, they are read again.
   // Without effect on a copy.
   void drop_pages(uint64_t offset, uint64_t length) const;
+  // The same for a part of bytes(); false, and nothing happens, when it is none.
+  bool drop_pages(std::span<const std::byte> part) const;
 
  private:
   MappedFile(std::string path, OpenMode mode, const os::FileIdentity& identity)

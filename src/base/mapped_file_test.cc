@@ -51,6 +51,12 @@ TEST_F(MappedFileTest, BothModesShowTheContent) {
     (*file)->drop_pages(0, 10000);
     EXPECT_EQ(text_of(**file), content);
     (*file)->drop_pages(0, 99999);  // outside: nothing happens
+    EXPECT_TRUE((*file)->drop_pages((*file)->bytes().subspan(1)));
+    EXPECT_TRUE((*file)->drop_pages((*file)->bytes().last(1)));
+    const std::byte other[1] = {};
+    EXPECT_FALSE((*file)->drop_pages(other));
+    EXPECT_FALSE((*file)->drop_pages({}));
+    EXPECT_FALSE((*file)->drop_pages({(*file)->bytes().data(), (*file)->size() + 1}));
   }
 }
 

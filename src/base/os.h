@@ -154,5 +154,7 @@ class Library {
 };
 // What the program or any library that is loaded for all defines under this name.
 Result<void*> process_symbol(const char* name);
+// The path of the library, or the program, that `code` is a function of; empty where unknown.
+std::string file_of(const void* code);
 
 }  // namespace trunnion::os

@@ -218,6 +218,15 @@ TEST(OsLibrary, LoadsFindsAndCloses) {
   EXPECT_NE(missing.message().find("/no/such/library.so"), std::string::npos);
 }
 
+TEST(OsLibrary, KnowsWhereCodeComesFrom) {
+  Result<Library> math = Library::open("libm.so.6");
+  ASSERT_TRUE(math.ok());
+  EXPECT_TRUE(file_of(math->symbol("cos").value()).ends_with("libm.so.6"));
+  EXPECT_EQ(canonical(file_of(reinterpret_cast<const void*>(&file_of))).value(), canonical("/proc/self/exe").value());
+  const int on_the_stack = 0;
+  EXPECT_EQ(file_of(&on_the_stack), "");
+}
+
 // A root folder with the files of /proc and /sys that matter.
 class OsCpu : public OsFiles {
  protected:

@@ -187,6 +187,15 @@ void Graph::drop_output(Node* node, int index) {
   erase(v);
 }
 
+Value* Graph::restore_output(Node* node, int index, std::string_view name) {
+  TRN_ASSERT(!node->outputs_[index]);
+  Value* v = new_value(name);
+  v->producer_ = node;
+  v->index_ = index;
+  node->outputs_[index] = v;
+  return v;
+}
+
 void Graph::remove_output_of(Node* node, int index) {
   drop_output(node, index);
   node->outputs_.erase(node->outputs_.begin() + index);

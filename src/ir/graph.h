@@ -168,6 +168,7 @@ class Graph {
   void set_input(Node* node, int index, Value* value);
   void resize_inputs(Node* node, int count);  // new ones are null
   Value* add_output_to(Node* node, std::string_view name);
+  Value* restore_output(Node* node, int index, std::string_view name);  // fills a slot that is null
   void drop_output(Node* node, int index);       // the value must be unused; the slot becomes null
   void remove_output_of(Node* node, int index);  // likewise unused; the outputs after it move down
   void move_before(Node* node, Node* before);

@@ -70,6 +70,10 @@ TEST(Graph, OutputsCanBeDroppedAndRemoved) {
   g->drop_output(n, 0);
   EXPECT_EQ(n->output(0), nullptr);
   EXPECT_EQ(n->outputs().size(), 3u);
+  const Value* again = g->restore_output(n, 0, "b");
+  EXPECT_EQ(n->output(0), again);
+  EXPECT_EQ(again->name(), "b_1");
+  EXPECT_TRUE(verify(*g).ok());
   g->remove_output_of(n, 0);
   ASSERT_EQ(n->outputs().size(), 2u);
   EXPECT_EQ(n->output(0)->name(), "b");

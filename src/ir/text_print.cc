@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 
 #include "ir/text.h"
@@ -97,7 +98,8 @@ class Printer {
     for (size_t i = 0; i < n.inputs().size(); ++i)
       out_ += (i ? ", " : "") + (n.inputs()[i] ? name_text(n.inputs()[i]->name()) : "_");
     out_ += ")";
-    if (options_.origins && !(n.origins.size() == 1 && n.origins[0] == n.name())) {
+    const bool told = std::any_of(n.origins.begin(), n.origins.end(), [](const auto& o) { return !o.empty(); });
+    if (options_.origins && told && !(n.origins.size() == 1 && n.origins[0] == n.name())) {
       out_ += "  # of";
       for (const auto& o : n.origins) out_ += " " + quoted(o);
     }

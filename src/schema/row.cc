@@ -174,7 +174,7 @@ class RowParser {
   Status attributes() {
     do {
       Attr a;
-      a.name = word();
+      a.name = eat('*') ? std::string_view("*") : word();
       if (a.name.empty()) return fail("an attribute name");
       a.required = eat('!');
       if (!eat(':')) return fail("':'");

@@ -7,7 +7,7 @@
 //   (constraint name | types) mark        nothing | "?" optional | "*" variadic | "+" variadic, one or more | "+3" at
 //   least three;
 //               "~" after a variadic mark: the actual values may differ in type
-//   attribute   name ["!" required] ":" kind ["=" default]
+//   attribute   name ["!" required] ":" kind ["=" default]; the name * allows any others
 //   kind        f i s t g st tp (FLOAT INT STRING TENSOR GRAPH SPARSE_TENSOR TYPE_PROTO), fs is ss ts gs sts tps
 //   (lists) default     1e-5 | -1 | 'text' | [0,2,3] constraint  name "=" types types       type {"|" type} type f32 u8
 //   i8 u16 i16 i32 i64 string bool f16 f64 u32 u64 c64 c128 bf16 f8e4m3fn f8e4m3fnuz f8e5m2

@@ -92,6 +92,9 @@ const Schema* find(std::string_view domain, std::string_view op, int64_t opset);
 // The newest opset of a domain that the table knows; 0 for a domain it does not know.
 int newest_opset(std::string_view domain);
 
+// The domains of the table, "" among them.
+std::vector<std::string_view> domains();
+
 // The newest ir_version that the table's onnx knows.
 int max_ir_version();
 

@@ -97,6 +97,12 @@ int newest_opset(std::string_view domain) {
   return 0;
 }
 
+std::vector<std::string_view> domains() {
+  std::vector<std::string_view> out;
+  for (const DomainRow& d : kDomains) out.push_back(d.domain);
+  return out;
+}
+
 int max_ir_version() { return kMaxIrVersion; }
 
 std::vector<int> versions(std::string_view domain, std::string_view op) {
