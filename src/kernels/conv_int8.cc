@@ -115,10 +115,12 @@ class TileRun {
       for (int i = 0; i < block.count && (plan_.copied || has_w_zero); ++i) {
         uint32_t sum = 0;
         int64_t at = 0;
-        for (int64_t t = 0; t < taps; ++t) {
+        for (int64_t t = 0; t < taps;) {
           const unsigned char* from = rows[t * kInt8RowSlots + i] + g * group_.cin;
-          if (plan_.copied) at = int8_copy_values(t_, from, args_.x_signed, 1, group_.cin, copy, at);
-          if (has_w_zero) sum += static_cast<uint32_t>(int8_sum(from, args_.x_signed, 1, group_.cin));
+          int64_t count = group_.cin;  // taps side by side are taken together
+          for (++t; t < taps && rows[t * kInt8RowSlots + i] + g * group_.cin == from + count; ++t) count += group_.cin;
+          if (plan_.copied) at = int8_copy_values(t_, from, args_.x_signed, 1, count, copy, at);
+          if (has_w_zero) sum += static_cast<uint32_t>(int8_sum(from, args_.x_signed, 1, count));
         }
         row_terms_[b * kInt8RowSlots + i] =
             static_cast<int32_t>(sum - static_cast<uint32_t>(group_.k) * static_cast<uint32_t>(args_.x_zero));

@@ -362,15 +362,28 @@ uint8_t f32_to_small_float(float x, Elem type, const ConvertParams& params) {
   return type == Elem::f8e8m0 ? encode_e8m0(x, params) : encode(x, format_of(type), params.saturate);
 }
 
+namespace {
+
+template <int kBits, bool kSigned>
+void unpack(const uint8_t* x, uint8_t* y, size_t n) {
+  constexpr size_t kPerByte = 8 / kBits;
+  constexpr int kMask = (1 << kBits) - 1, kSign = kSigned ? 1 << (kBits - 1) : 0;
+  const auto code = [](int byte, size_t k) {
+    return static_cast<uint8_t>(((byte >> (k * kBits) & kMask) ^ kSign) - kSign);
+  };
+  const size_t whole = n / kPerByte;
+  for (size_t i = 0; i < whole; ++i)
+    for (size_t k = 0; k < kPerByte; ++k) y[i * kPerByte + k] = code(x[i], k);
+  for (size_t k = 0; whole * kPerByte + k < n; ++k) y[whole * kPerByte + k] = code(x[whole], k);
+}
+
+}  // namespace
+
 void unpack_bits(const uint8_t* x, uint8_t* y, size_t n, Elem type) {
-  const int bits = elem_bits(type), per_byte = 8 / bits;
-  const bool is_signed = type == Elem::i4 || type == Elem::i2;
-  const int mask = (1 << bits) - 1, sign = is_signed ? 1 << (bits - 1) : 0;
-  for (size_t i = 0; i < n; ++i) {
-    const int code =
-        x[i / static_cast<size_t>(per_byte)] >> (static_cast<int>(i % static_cast<size_t>(per_byte)) * bits) & mask;
-    y[i] = static_cast<uint8_t>((code ^ sign) - sign);
-  }
+  if (type == Elem::i4) return unpack<4, true>(x, y, n);
+  if (type == Elem::i2) return unpack<2, true>(x, y, n);
+  if (type == Elem::u2) return unpack<2, false>(x, y, n);
+  unpack<4, false>(x, y, n);
 }
 
 void pack_bits(const uint8_t* x, uint8_t* y, size_t n, Elem type) {

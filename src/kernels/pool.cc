@@ -1,4 +1,4 @@
-// Max pooling with positions, and of other types: plain loops over windows.
+// Max pooling with positions, and of other types: plain loops over windows, but for bytes.
 #include "kernels/pool.h"
 
 #include <limits>
@@ -52,6 +52,7 @@ void run(const T* x, T* y, int64_t* indices, int64_t planes, const PoolShape& s,
 
 bool max_pool(Elem type, const void* x, void* y, int64_t* indices, int64_t planes, const PoolShape& shape,
               bool column_major) {
+  const bool vectors = !indices && (shape.kernel[2] - 1) * shape.dilation[2] < kMaxByteSpan;
   switch (type) {
     case Elem::f32:
       run(static_cast<const float*>(x), static_cast<float*>(y), indices, planes, shape, column_major);
@@ -60,10 +61,16 @@ bool max_pool(Elem type, const void* x, void* y, int64_t* indices, int64_t plane
       run(static_cast<const double*>(x), static_cast<double*>(y), indices, planes, shape, column_major);
       return true;
     case Elem::i8:
-      run(static_cast<const int8_t*>(x), static_cast<int8_t*>(y), indices, planes, shape, column_major);
+      if (vectors)
+        pool().max_i8(static_cast<const int8_t*>(x), static_cast<int8_t*>(y), planes, shape);
+      else
+        run(static_cast<const int8_t*>(x), static_cast<int8_t*>(y), indices, planes, shape, column_major);
       return true;
     case Elem::u8:
-      run(static_cast<const uint8_t*>(x), static_cast<uint8_t*>(y), indices, planes, shape, column_major);
+      if (vectors)
+        pool().max_u8(static_cast<const uint8_t*>(x), static_cast<uint8_t*>(y), planes, shape);
+      else
+        run(static_cast<const uint8_t*>(x), static_cast<uint8_t*>(y), indices, planes, shape, column_major);
       return true;
     default:
       return false;

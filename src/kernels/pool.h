@@ -31,11 +31,16 @@ struct PoolKernels {
   // x and y point to the image's start.
   void (*max_nhwc)(const float* x, float* y, int64_t channels, int64_t begin, int64_t end, const PoolShape& shape);
   void (*average_nhwc)(const float* x, float* y, int64_t channels, int64_t begin, int64_t end, const PoolShape& shape);
+  // Planes of 8-bit elements; a row of the window spans at most kMaxByteSpan elements.
+  void (*max_u8)(const uint8_t* x, uint8_t* y, int64_t planes, const PoolShape& shape);
+  void (*max_i8)(const int8_t* x, int8_t* y, int64_t planes, const PoolShape& shape);
 };
 const PoolKernels& pool();
+inline constexpr int64_t kMaxByteSpan = 2048;
 // Global pooling is a reduction: kernels/reduce.h with (planes, size, 1) or (images, size, channels).
 
-// Max pooling of other types (i8, u8, f64; f16 and bf16 are converted by the caller), plain loops; as PoolKernels::max.
+// Max pooling of other types (i8, u8, f64; f16 and bf16 are converted by the caller); as PoolKernels::max. Plain loops,
+// but for 8 bits without indices.
 bool max_pool(Elem type, const void* x, void* y, int64_t* indices, int64_t planes, const PoolShape& shape,
               bool column_major);
 

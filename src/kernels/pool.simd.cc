@@ -1,7 +1,8 @@
 // f32 pooling. Planes: a vector of neighbouring outputs of a row (stride 1 or 2; the border and other strides one by
-// one). Channels-last: a vector of channels.
+// one). Channels-last: a vector of channels. 8-bit planes: largest of the rows of the window, then of its columns.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/pool.simd.cc"
+#include <algorithm>
 #include <cmath>
 #include <limits>
 // clang-format off
@@ -242,9 +243,88 @@ void AverageNhwc(const float* x, float* y, int64_t channels, int64_t begin, int6
   Nhwc<Kind::sum>(x, y, channels, begin, end, s);
 }
 
+// to[i] = max(to[i], from[i]), or (kFirst) from[i].
+template <bool kFirst, class D, class T>
+HWY_INLINE void MergeRow(D d, const T* from, T* to, int64_t n) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto at = [&](int64_t i) HWY_ATTR {
+    const auto v = hn::LoadU(d, from + i);
+    hn::StoreU(kFirst ? v : hn::Max(v, hn::LoadU(d, to + i)), d, to + i);
+  };
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) at(i);
+  if (i < n && n >= lanes) return at(n - lanes);  // some of them twice: that changes nothing
+  for (; i < n; ++i) to[i] = kFirst ? from[i] : std::max(from[i], to[i]);
+}
+template <bool kFirst, class T>
+HWY_INLINE void MergeRow(const T* from, T* to, int64_t n) {
+  const hn::ScalableTag<T> whole;
+  const hn::CappedTag<T, 16> part;
+  if (n >= static_cast<int64_t>(hn::Lanes(whole)))
+    MergeRow<kFirst>(whole, from, to, n);
+  else
+    MergeRow<kFirst>(part, from, to, n);
+}
+
+// n outputs of a row, whose windows begin at input position `start` of it.
+template <class T>
+HWY_INLINE void BytesOfRow(const T* plane, T* y, const PoolShape& s, const Window& w0, const Window& w1, int64_t start,
+                           int64_t n, T* buffer) {
+  constexpr T kLowest = std::numeric_limits<T>::lowest();
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t positions = (n - 1) * s.stride[2] + 1, width = positions + (s.kernel[2] - 1) * s.dilation[2];
+  const int64_t lo = std::clamp<int64_t>(-start, 0, width), hi = std::clamp<int64_t>(s.in[2] - start, lo, width);
+  const bool empty = w0.first == w0.last || w1.first == w1.last;
+  std::fill(buffer, buffer + (empty ? width : lo), kLowest);
+  std::fill(buffer + hi, buffer + width, kLowest);
+  bool first = true;
+  for (int64_t k0 = w0.first; k0 < w0.last; ++k0) {
+    const T* slice = plane + (w0.start + k0 * s.dilation[0]) * s.in[1] * s.in[2];
+    for (int64_t k1 = w1.first; k1 < w1.last; ++k1, first = false) {
+      const T* row = slice + (w1.start + k1 * s.dilation[1]) * s.in[2] + start;
+      if (first)
+        MergeRow<true>(row + lo, buffer + lo, hi - lo);
+      else
+        MergeRow<false>(row + lo, buffer + lo, hi - lo);
+    }
+  }
+  // In place: what is written stands before all that is still read.
+  for (int64_t i = 0; i < positions; i += lanes) {
+    auto v = hn::LoadU(d, buffer + i);
+    for (int64_t k = 1; k < s.kernel[2]; ++k) v = hn::Max(v, hn::LoadU(d, buffer + i + k * s.dilation[2]));
+    hn::StoreU(v, d, buffer + i);
+  }
+  int64_t i = 0;
+  if (s.stride[2] == 2)
+    for (; i + lanes <= n; i += lanes)
+      hn::StoreU(hn::ConcatEven(d, hn::LoadU(d, buffer + 2 * i + lanes), hn::LoadU(d, buffer + 2 * i)), d, y + i);
+  for (; i < n; ++i) y[i] = buffer[i * s.stride[2]];
+}
+
+template <class T>
+HWY_INLINE void MaxBytes(const T* x, T* y, int64_t planes, const PoolShape& s) {
+  constexpr int64_t kPositions = 2048;
+  T buffer[kPositions + kMaxByteSpan + HWY_MAX_BYTES] = {};
+  const int64_t piece = std::max<int64_t>(1, kPositions / s.stride[2]);
+  const int64_t in_plane = s.in[0] * s.in[1] * s.in[2];
+  for (int64_t p = 0; p < planes; ++p, x += in_plane) {
+    for (int64_t o0 = 0; o0 < s.out[0]; ++o0) {
+      const Window w0 = window(s, 0, o0);
+      for (int64_t o1 = 0; o1 < s.out[1]; ++o1, y += s.out[2]) {
+        const Window w1 = window(s, 1, o1);
+        for (int64_t o2 = 0; o2 < s.out[2]; o2 += piece)
+          BytesOfRow(x, y + o2, s, w0, w1, o2 * s.stride[2] - s.pad_begin[2], std::min(piece, s.out[2] - o2), buffer);
+      }
+    }
+  }
+}
+void MaxU8(const uint8_t* x, uint8_t* y, int64_t planes, const PoolShape& s) { MaxBytes(x, y, planes, s); }
+void MaxI8(const int8_t* x, int8_t* y, int64_t planes, const PoolShape& s) { MaxBytes(x, y, planes, s); }
+
 }  // namespace
 
-constexpr PoolKernels kTable = {&Max, &Average, &Lp, &MaxNhwc, &AverageNhwc};
+constexpr PoolKernels kTable = {&Max, &Average, &Lp, &MaxNhwc, &AverageNhwc, &MaxU8, &MaxI8};
 
 }  // namespace trunnion::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

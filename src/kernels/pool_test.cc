@@ -158,6 +158,41 @@ TEST(Pool, NanIsKept) {
   });
 }
 
+template <class T>
+void expect_bytes(Elem type, const PoolShape& s) {
+  constexpr int64_t kPlanes = 3;
+  std::mt19937 random(5);
+  std::vector<T> x(static_cast<size_t>(kPlanes * s.in[0] * s.in[1] * s.in[2]));
+  for (T& v : x) v = static_cast<T>(random() >> 24);
+  std::vector<T> y(static_cast<size_t>(kPlanes * s.out[0] * s.out[1] * s.out[2]), T{77}), plain(y.size());
+  std::vector<int64_t> indices(y.size());
+  ASSERT_TRUE(max_pool(type, x.data(), plain.data(), indices.data(), kPlanes, s, false));
+  ASSERT_TRUE(max_pool(type, x.data(), y.data(), nullptr, kPlanes, s, false));
+  ASSERT_EQ(y, plain);
+}
+
+TEST(Pool, BytesMatchThePlainLoop) {
+  for_each_rung([] {
+    auto all = shapes();
+    // Rows that are taken piece by piece, wide steps, windows in the padding only, too long for the vector kernel.
+    all.push_back({.in = {1, 3, 9000}, .out = {1, 2, 4499}, .kernel = {1, 2, 3}, .stride = {1, 1, 2}});
+    all.push_back({.in = {1, 2, 9000}, .out = {1, 1, 4}, .kernel = {1, 2, 30}, .stride = {1, 1, 2900}});
+    all.push_back({.in = {1, 2, 70}, .out = {1, 6, 90}, .kernel = {1, 2, 2}, .pad_begin = {0, 3, 12}});
+    all.push_back({.in = {1, 1, 5000}, .out = {1, 1, 1000}, .kernel = {1, 1, 4001}});
+    for (int64_t width = 1; width < 140; width += 3)
+      all.push_back({.in = {1, 5, width},
+                     .out = {1, 3, (width + 1) / 2},
+                     .kernel = {1, 3, 3},
+                     .stride = {1, 2, 2},
+                     .pad_begin = {0, 1, 1},
+                     .pad_end = {0, 1, 1}});
+    for (const PoolShape& s : all) {
+      expect_bytes<uint8_t>(Elem::u8, s);
+      expect_bytes<int8_t>(Elem::i8, s);
+    }
+  });
+}
+
 TEST(Pool, OtherTypesAndColumnMajor) {
   const int8_t x[] = {1, 2, 3, 4, 5, -6};  // 2 x 3
   int8_t y[2];
