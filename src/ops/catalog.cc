@@ -41,10 +41,17 @@ Status apply_schema(const ir::Node& node, std::span<ir::Fact> outputs) {
   return {};
 }
 
+// Elements of a constant, also of one that still is a node of its own.
+const Tensor* known_elements(const ir::Value* v) {
+  if (!v) return nullptr;
+  if (v->is_constant()) return &v->constant();
+  const ir::Node* n = v->producer();
+  return n && n->op_type() == "Constant" && n->domain().empty() ? n->tensor_attr("value") : nullptr;
+}
+
 Status infer_in_graph(ir::Node& node) {
   std::vector<ir::Facts::Input> inputs;
-  for (const ir::Value* v : node.inputs())
-    inputs.push_back({v ? &v->fact : nullptr, v && v->is_constant() ? &v->constant() : nullptr});
+  for (const ir::Value* v : node.inputs()) inputs.push_back({v ? &v->fact : nullptr, known_elements(v)});
   std::vector<ir::Fact> outputs(node.outputs().size());
   TRN_TRY(apply_schema(node, outputs));
   for (ir::Graph* body : node.bodies())

@@ -1,5 +1,10 @@
 #include "ops/half_adapter.h"
 
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "base/fork_lock.h"
 #include "kernels/convert.h"
 
 namespace trunnion::ops {
@@ -21,6 +26,46 @@ void widen(KernelContext& ctx, const TensorView& from, float* to) {
     kernels::convert(elem(from.dtype), kernels::Elem::f32)(from.as<uint16_t>() + b, to + b, e - b, {});
   });
 }
+
+// Whether `wide` holds the elements of `half`, bit for bit.
+bool holds(const Tensor& wide, const TensorView& half) {
+  if (wide.count() != half.count) return false;
+  constexpr int64_t kPiece = 2048;
+  float piece[kPiece];
+  for (int64_t at = 0; at < half.count; at += kPiece) {
+    const int64_t n = std::min(kPiece, half.count - at);
+    kernels::convert(elem(half.dtype), kernels::Elem::f32)(half.as<uint16_t>() + at, piece, n, {});
+    if (std::memcmp(piece, wide.data<float>() + at, static_cast<size_t>(n) * sizeof(float)) != 0) return false;
+  }
+  return true;
+}
+
+// The constants of one kernel, widened: plans for all shapes share them.
+class WideConstants {
+ public:
+  // Of input i. An input that is worked out with the plan may be another one in each.
+  Result<Tensor> get(int i, const TensorView& half) {
+    Tensor wide = known(i);
+    if (wide.valid() && holds(wide, half)) return wide;
+    TRN_ASSIGN(wide, to_f32(Tensor::borrow(half.dtype, half.shape(), half.data, nullptr)));
+    keep(i, wide);
+    return wide;
+  }
+
+ private:
+  Tensor known(int i) {
+    std::lock_guard guard(lock_);
+    return static_cast<size_t>(i) < by_input_.size() ? by_input_[static_cast<size_t>(i)] : Tensor();
+  }
+  void keep(int i, Tensor wide) {
+    std::lock_guard guard(lock_);
+    if (by_input_.size() <= static_cast<size_t>(i)) by_input_.resize(static_cast<size_t>(i) + 1);
+    std::swap(by_input_[static_cast<size_t>(i)], wide);
+  }
+
+  ForkLock lock_;
+  std::vector<Tensor> by_input_;
+};
 
 class HalfAdapter final : public Kernel {
  public:
@@ -48,7 +93,7 @@ class HalfAdapter final : public Kernel {
       if (!inner_->reads_input(i)) {
         in[k].data = nullptr;
       } else if (in[k].data) {
-        TRN_ASSIGN(state->constants[k], to_f32(Tensor::borrow(in[k].dtype, in[k].shape(), in[k].data, nullptr)));
+        TRN_ASSIGN(state->constants[k], constants_.get(i, in[k]));
         in[k].data = state->constants[k].raw();
       } else {
         state->in_offset[k] = take(in[k]);
@@ -124,6 +169,7 @@ class HalfAdapter final : public Kernel {
 
  private:
   std::unique_ptr<Kernel> inner_;
+  mutable WideConstants constants_;
 };
 
 }  // namespace

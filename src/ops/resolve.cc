@@ -2,6 +2,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/fork_lock.h"
 #include "ops/catalog.h"
 #include "schema/row.h"
 #include "schema/schema.h"
@@ -11,12 +12,15 @@ namespace {
 
 // Signatures that operator files state themselves (contrib and fused operators), parsed once.
 Result<const schema::Schema*> own_schema(const OpDef& def) {
-  static std::mutex mutex;
-  static std::map<const OpDef*, schema::Schema> parsed;
-  std::lock_guard lock(mutex);
-  if (const auto it = parsed.find(&def); it != parsed.end()) return &it->second;
+  struct Parsed {
+    ForkLock lock;
+    std::map<const OpDef*, schema::Schema> rows;
+  };
+  static Parsed& parsed = *new Parsed;  // never destroyed: threads may load models while the process ends
+  std::lock_guard guard(parsed.lock);
+  if (const auto it = parsed.rows.find(&def); it != parsed.rows.end()) return &it->second;
   TRN_ASSIGN(schema::Schema s, schema::parse_row(def.schema_row));
-  return &parsed.emplace(&def, std::move(s)).first->second;
+  return &parsed.rows.emplace(&def, std::move(s)).first->second;
 }
 
 Status unknown_operator(const ir::Node& n) {
@@ -35,6 +39,11 @@ Status unknown_operator(const ir::Node& n) {
   if (schema::newest_opset(n.domain()) > 0)
     return invalid_graph("No Op registered for {} with domain_version of {}: domain '{}' has no such operator{}",
                          n.op_type(), n.opset(), schema::domain_text(n.domain()), hint);
+  if (n.domain().starts_with("com.microsoft"))
+    return error(Code::fail,
+                 "Fatal error: {}:{}(-1) is not a registered function/op: trunnion has no such operator; it has a part "
+                 "of those that ONNX Runtime keeps in its own domains ('trunnion operators' lists them)",
+                 n.domain(), n.op_type());
   return error(Code::fail,
                "Fatal error: {}:{}(-1) is not a registered function/op: no operator of that name and domain is known, "
                "nor a function of the model",
@@ -57,7 +66,8 @@ Status resolve_one(ir::Node& n) {
     }
   }
   if (!n.schema) return unknown_operator(n);
-  if (n.schema->deprecated)
+  // A deprecated operator that the engine has keeps its old meaning: all of them have their old signature.
+  if (n.schema->deprecated && !(n.def && n.def->infer))
     return invalid_graph("operator {} is deprecated since opset {} of domain '{}'; the model imports opset {}",
                          n.op_type(), n.schema->since, schema::domain_text(n.domain()), n.opset());
   // Trailing optional inputs may be left out or given as empty names.
@@ -69,6 +79,10 @@ Status resolve_one(ir::Node& n) {
       const auto* p = n.schema->input(i);
       return invalid_graph("input {} ({}) is required, but it is left out", i, p ? p->name : std::string_view("?"));
     }
+  // An output that no signature lets a node leave out is made even where the model does not name it.
+  for (size_t i = 0; i < n.outputs().size(); ++i)
+    if (const auto* p = n.schema->output(i); p && p->kind == schema::Param::Kind::single && !n.outputs()[i])
+      n.graph()->restore_output(&n, static_cast<int>(i), p->name);
   std::vector<schema::NodeAttr> attrs;
   for (const auto& a : n.attrs()) attrs.push_back({a.name, a.type()});
   if (auto s = n.schema->check_attributes(attrs); !s.ok()) return Status(Code::invalid_graph, s.message());

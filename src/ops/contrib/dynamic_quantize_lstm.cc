@@ -1,5 +1,8 @@
 // DynamicQuantizeLSTM (com.microsoft 1): LSTM whose inputs and hidden state are quantized to u8 as they come and
 // multiplied with 8-bit weights in integers; gates and states are f32.
+// The inputs of all times and sequences have one range. The hidden states of a small batch of large layers have one,
+// too; else every sequence has its own, so that it does not matter with which others it comes. (ONNX Runtime splits
+// such a batch over its threads and takes the range of each part: the same, when it has a thread for each sequence.)
 #include <cstring>
 
 #include "kernels/gemm_int8.h"
@@ -14,6 +17,8 @@ namespace {
 
 enum Input { kX, kW, kR, kB, kLengths, kH, kC, kP, kWScale, kWZero, kRScale, kRZero };
 constexpr int64_t kGates = 4;
+
+bool shares_range(int64_t batch, int64_t hidden) { return batch < 2 || (batch <= 4 && hidden > 256); }
 
 constexpr kernels::RnnActivation kDefaults[] = {
     {kernels::RnnAct::sigmoid}, {kernels::RnnAct::tanh}, {kernels::RnnAct::tanh}};
@@ -55,7 +60,8 @@ struct State final : KernelState {
   kernels::Int8GemmGrid grid;                     // of the inputs' product
   size_t x = 0, w = 0, r = 0;                     // u8 inputs; packed weights that are no constants
   size_t direction_at = 0, direction_stride = 0;  // what follows is in a direction
-  size_t gates = 0, h = 0, c = 0, saved = 0, codes = 0, sums = 0, bias = 0, scratch = 0;
+  size_t gates = 0, gate_rows = 0, h = 0, c = 0, codes = 0, sums = 0, bias = 0, scratch = 0;
+  size_t row_scale = 0, row_zero = 0;                       // of the hidden states
   size_t w_scale = 0, r_scale = 0, w_zero = 0, r_zero = 0;  // per column
   size_t slot_at = 0, slot_stride = 0, slot_sums = 0;       // of the inputs' product
 };
@@ -85,6 +91,10 @@ class DynamicQuantizeLstm final : public Kernel {
     s->batch = x.dim(1);
     s->inputs = x.dim(2);
     s->hidden = ctx.in(kR).dim(1);
+    // Without features an input may state any number of rows.
+    const int64_t cells[] = {std::max<int64_t>(1, s->seq), s->batch, s->hidden, 16 * p_.directions * (kGates + 1)};
+    if (element_count(cells) < 0)
+      return invalid_argument("input 0 of shape {} is too large for {} cells", shape_text(x.shape()), s->hidden);
     const int64_t columns = kGates * s->hidden, rows = s->seq * s->batch, state = s->batch * s->hidden * 4;
     size_t end = 0;
     const auto take = [&end](int64_t bytes) {
@@ -95,7 +105,9 @@ class DynamicQuantizeLstm final : public Kernel {
     s->gates = take(rows * columns * 4);
     s->h = take(state);
     s->c = take(state);
-    s->saved = take(2 * state);
+    s->gate_rows = take(s->batch * static_cast<int64_t>(sizeof(float*)));
+    s->row_scale = take(s->batch * 4);
+    s->row_zero = take(s->batch * 4);
     s->codes = take(s->batch * s->hidden);
     s->sums = take(s->batch * columns * 4);
     s->bias = take(columns * 4);
@@ -108,7 +120,8 @@ class DynamicQuantizeLstm final : public Kernel {
     if (!r_.valid()) s->r = take(p_.directions * packed_size(s->hidden, columns));
     if (rows > 0 && columns > 0) {
       s->grid = kernels::int8_gemm_grid(
-          rows, columns, s->inputs, static_cast<int>(std::clamp<int64_t>(rows * columns >> 16, ctx.threads(), 1024)));
+          rows, columns, s->inputs,
+          static_cast<int>(std::max<int64_t>(ctx.threads(), std::min<int64_t>(rows * columns >> 16, 1024))));
       s->slot_sums = aligned(static_cast<int64_t>(kernels::int8_gemm_scratch_size(columns, s->inputs)));
       s->slot_stride =
           s->slot_sums + aligned(std::min(s->grid.row_step, rows) * std::min(s->grid.col_step, columns) * 4);
@@ -138,7 +151,7 @@ class DynamicQuantizeLstm final : public Kernel {
     for (int d = 0; d < p_.directions; ++d) read_columns(ctx, s, d);
     multiply_inputs(ctx, s, longest);
     ctx.parallel_for(p_.directions, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t d = begin; d < end; ++d) run_direction(ctx, s, static_cast<int>(d), lengths);
+      for (int64_t d = begin; d < end; ++d) run_direction(ctx, s, static_cast<int>(d), lengths, longest);
     });
     return {};
   }
@@ -226,8 +239,7 @@ class DynamicQuantizeLstm final : public Kernel {
           a.ldc = cols;
           kernels::int8_gemm_tile(a, 0, a.m, col, col + cols, own);
           kernels::requantize().to_f32({sums, cols, a.m, cols, nullptr, part<float>(ctx, s, d, s.w_scale) + col, true},
-                                       part<float>(ctx, s, d, s.gates) + row * columns + col, columns,
-                                       part<float>(ctx, s, d, s.bias) + col);
+                                       part<float>(ctx, s, d, s.gates) + row * columns + col, columns, nullptr);
         });
   }
 
@@ -242,14 +254,20 @@ class DynamicQuantizeLstm final : public Kernel {
     return a;
   }
 
-  // gates += h R for one time.
-  void multiply_state(KernelContext& ctx, const State& s, int d, const float* h, float* gates) const {
+  // gates[b] += h[b] R + bias for one step; null for a sequence that has ended.
+  void multiply_state(KernelContext& ctx, const State& s, int d, const float* h, float* const* gates) const {
     const int64_t columns = kGates * s.hidden;
     auto* codes = part<uint8_t>(ctx, s, d, s.codes);
     auto* sums = part<int32_t>(ctx, s, d, s.sums);
-    float scale;
-    int32_t zero;
-    quantize(h, s.batch * s.hidden, codes, &scale, &zero);
+    auto* scales = part<float>(ctx, s, d, s.row_scale);
+    auto* zeros = part<int32_t>(ctx, s, d, s.row_zero);
+    const bool shared = shares_range(s.batch, s.hidden);
+    if (shared) {
+      quantize(h, s.batch * s.hidden, codes, scales, zeros);
+    } else {
+      for (int64_t b = 0; b < s.batch; ++b)
+        quantize(h + b * s.hidden, s.hidden, codes + b * s.hidden, scales + b, zeros + b);
+    }
     const std::byte* packed = r_.valid() ? r_.data<std::byte>() : ctx.scratch() + s.r;
     kernels::Int8GemmArgs a =
         product(s, packed + d * packed_size(s.hidden, columns), ctx.in(kR), part<int32_t>(ctx, s, d, s.r_zero));
@@ -257,70 +275,83 @@ class DynamicQuantizeLstm final : public Kernel {
     a.k = s.hidden;
     a.a = codes;
     a.a_row_stride = s.hidden;
-    a.a_zero = &zero;
+    a.a_zero = zeros;
+    a.a_zero_per_row = !shared;
     a.c = sums;
     a.ldc = columns;
     kernels::int8_gemm_tile(a, 0, s.batch, 0, columns, part<std::byte>(ctx, s, d, s.scratch));
-    const float* r_scale = part<float>(ctx, s, d, s.r_scale);
-    for (int64_t b = 0; b < s.batch; ++b)
-      for (int64_t j = 0; j < columns; ++j)
-        gates[b * columns + j] += static_cast<float>(sums[b * columns + j]) * (scale * r_scale[j]);
+    const float *r_scale = part<float>(ctx, s, d, s.r_scale), *bias = part<float>(ctx, s, d, s.bias);
+    for (int64_t b = 0; b < s.batch; ++b) {
+      float* to = gates[b];
+      if (!to) continue;
+      const float scale = scales[shared ? 0 : b];
+      const int32_t* sum = sums + b * columns;
+      for (int64_t j = 0; j < columns; ++j) to[j] = to[j] + static_cast<float>(sum[j]) * (scale * r_scale[j]) + bias[j];
+    }
   }
 
-  void run_direction(KernelContext& ctx, const State& s, int d, std::span<const int32_t> lengths) const {
+  void run_direction(KernelContext& ctx, const State& s, int d, std::span<const int32_t> lengths,
+                     int64_t longest) const {
     const int64_t hidden = s.hidden, size = s.batch * hidden;
     const auto row_bytes = static_cast<size_t>(hidden) * sizeof(float),
                bytes = static_cast<size_t>(size) * sizeof(float);
-    float *h = part<float>(ctx, s, d, s.h), *c = part<float>(ctx, s, d, s.c), *saved = part<float>(ctx, s, d, s.saved);
+    float *h = part<float>(ctx, s, d, s.h), *c = part<float>(ctx, s, d, s.c);
+    auto** gates = part<float*>(ctx, s, d, s.gate_rows);
     if (size == 0) return;
     const auto start = [&](int input, float* to) {
       ctx.has_in(input) ? std::memcpy(to, ctx.in(input).as<float>() + d * size, bytes) : std::memset(to, 0, bytes);
     };
     start(kH, h);
     start(kC, c);
+    float* y = ctx.has_out(0) ? ctx.out(0).as<float>() : nullptr;
+    float* last_h = ctx.has_out(1) ? ctx.out(1).as<float>() + d * size : nullptr;
+    float* last_c = ctx.has_out(2) ? ctx.out(2).as<float>() + d * size : nullptr;
+    const auto length = [&](int64_t b) { return lengths.empty() ? s.seq : lengths[static_cast<size_t>(b)]; };
+    const auto time = [&](int64_t b, int64_t i) { return p_.reverses(d) ? length(b) - 1 - i : i; };
+    // A sequence's states go out when it ends; one without elements gives zeros.
+    const auto finish = [&](int64_t b, bool zeros) {
+      const auto store = [&](float* to, const float* from) {
+        if (to) zeros ? std::memset(to, 0, row_bytes) : std::memcpy(to, from, row_bytes);
+      };
+      store(last_h ? last_h + b * hidden : nullptr, h + b * hidden);
+      store(last_c ? last_c + b * hidden : nullptr, c + b * hidden);
+    };
+    for (int64_t b = 0; b < s.batch; ++b)
+      if (length(b) == 0) finish(b, true);
+    kernels::LstmStep k;
+    k.gate_stride = kGates * hidden;
+    k.h_stride = hidden;
+    k.peephole = ctx.has_in(kP) ? ctx.in(kP).as<float>() + d * 3 * hidden : nullptr;
+    k.hidden = hidden;
+    k.clip = p_.clip;
+    k.input_forget = input_forget_;
     const auto* act = p_.activations.data() + d * 3;
-    for (int64_t i = 0; i < s.seq; ++i) {
-      const int64_t t = p_.reverses(d) ? s.seq - 1 - i : i;
-      // Sequences that do not reach to t keep their state, and their output is 0.
-      const auto ended = [&](int64_t b) { return !lengths.empty() && t >= lengths[static_cast<size_t>(b)]; };
-      int64_t running = 0;
-      for (int64_t b = 0; b < s.batch; ++b) running += !ended(b);
-      if (running > 0) {
-        float* gates = part<float>(ctx, s, d, s.gates) + t * s.batch * kGates * hidden;
-        if (running < s.batch) {
-          std::memcpy(saved, h, bytes);
-          std::memcpy(saved + size, c, bytes);
-        }
-        multiply_state(ctx, s, d, h, gates);
-        kernels::LstmStep k;
-        k.gates = gates;
-        k.gate_stride = kGates * hidden;
-        k.c_prev = c;
-        k.c = c;
-        k.h = h;
-        k.h_stride = hidden;
-        k.peephole = ctx.has_in(kP) ? ctx.in(kP).as<float>() + d * 3 * hidden : nullptr;
-        k.batch = s.batch;
-        k.hidden = hidden;
-        k.clip = p_.clip;
-        k.input_forget = input_forget_;
-        k.f = act[0];
-        k.g = act[1];
-        k.out = act[2];
-        kernels::rnn().lstm(k);
-        for (int64_t b = 0; b < s.batch && running < s.batch; ++b)
-          if (ended(b)) {
-            std::memcpy(h + b * hidden, saved + b * hidden, row_bytes);
-            std::memcpy(c + b * hidden, saved + size + b * hidden, row_bytes);
-          }
-      }
-      if (!ctx.has_out(0)) continue;
-      float* y = ctx.out(0).as<float>() + (t * p_.directions + d) * size;
+    k.f = act[0];
+    k.g = act[1];
+    k.out = act[2];
+    for (int64_t i = 0; i < longest; ++i) {
       for (int64_t b = 0; b < s.batch; ++b)
-        ended(b) ? std::memset(y + b * hidden, 0, row_bytes) : std::memcpy(y + b * hidden, h + b * hidden, row_bytes);
+        gates[b] =
+            i < length(b) ? part<float>(ctx, s, d, s.gates) + (time(b, i) * s.batch + b) * kGates * hidden : nullptr;
+      multiply_state(ctx, s, d, h, gates);
+      for (int64_t b = 0; b < s.batch; ++b) {
+        if (!gates[b]) {
+          std::memset(h + b * hidden, 0, row_bytes);  // counts for a shared range only
+          continue;
+        }
+        k.gates = gates[b];
+        k.c_prev = k.c = c + b * hidden;
+        k.h = h + b * hidden;
+        k.batch = 1;
+        kernels::rnn().lstm(k);
+        if (y) std::memcpy(y + ((time(b, i) * p_.directions + d) * s.batch + b) * hidden, k.h, row_bytes);
+        if (i + 1 == length(b)) finish(b, false);
+      }
     }
-    if (ctx.has_out(1)) std::memcpy(ctx.out(1).as<float>() + d * size, h, bytes);
-    if (ctx.has_out(2)) std::memcpy(ctx.out(2).as<float>() + d * size, c, bytes);
+    if (!y) return;
+    for (int64_t b = 0; b < s.batch; ++b)
+      for (int64_t t = length(b); t < s.seq; ++t)
+        std::memset(y + ((t * p_.directions + d) * s.batch + b) * hidden, 0, row_bytes);
   }
 
   RecurrentParams p_;

@@ -1,11 +1,11 @@
 // MatMulNBits (com.microsoft 1): product with a matrix of 2-, 4- or 8-bit weights, quantized in blocks along K.
-// Constant weights are turned into packed f32 panels when the kernel is made.
-#include "kernels/convert.h"
-#include "kernels/gemm.h"
-#include "ops/dispatch.h"
+// Constant weights stay codes, in panels; with g_idx (deprecated) they are unpacked to f32. With accuracy_level 4 the
+// rows of A are quantized to 8 bits, block by block, and sums of a block are integers (as ONNX Runtime: not for all
+// blocks of 2 bits, and not with zero points that are floats); else all sums are f32.
+#include "ops/contrib/bits_matmul_detail.h"
+#include "ops/contrib/unpacked_matmul_detail.h"
 #include "ops/half_adapter.h"
 #include "ops/shape.h"
-#include "ops/tiles.h"
 #include "ops/widen.h"
 
 namespace trunnion::ops {
@@ -14,14 +14,17 @@ namespace {
 enum Input { kA, kB, kScales, kZeros, kGroups, kBias };
 
 struct Params {
-  int64_t k = 0, n = 0, bits = 4, block = 0;
+  int64_t k = 0, n = 0, bits = 4, block = 0, accuracy = 0;
+  // As ONNX Runtime, which keeps to f32 for some blocks of 2-bit codes.
+  bool allows_int8() const { return accuracy == 4 && (bits != 2 || (block >= 32 && block <= 128)); }
   int64_t blocks() const { return (k + block - 1) / block; }
   int64_t blob() const { return block * bits / 8; }
   int64_t zero_bytes() const { return (blocks() * bits + 7) / 8; }  // of one column
 };
 
 Result<Params> read(const ir::Node& n) {
-  const Params p{n.attr("K", 0), n.attr("N", 0), n.attr("bits", 4), n.attr("block_size", 0)};
+  const Params p{n.attr("K", 0), n.attr("N", 0), n.attr("bits", 4), n.attr("block_size", 0),
+                 n.attr("accuracy_level", 0)};
   if (p.k < 0 || p.n < 0 || p.k > INT32_MAX || p.n > INT32_MAX)
     return invalid_argument("attributes K and N are {} and {}", p.k, p.n);
   if (p.block < 16 || p.block > 65536 || (p.block & (p.block - 1)) != 0)
@@ -63,54 +66,21 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   return {};
 }
 
-// The weights' tensors as a kernel sees them; scales and float zero points are f32.
-struct Weights {
-  const uint8_t* codes = nullptr;
-  const float* scales = nullptr;
-  const uint8_t* packed_zeros = nullptr;
-  const float* zeros = nullptr;
-  const int32_t* groups = nullptr;
-};
-
-unsigned code_at(const uint8_t* p, int64_t i, int64_t bits) {
-  return bits == 8 ? p[i] : bits == 4 ? p[i / 2] >> (i % 2 * 4) & 15u : p[i / 4] >> (i % 4 * 2) & 3u;
-}
-
-// Column n of the weights: K floats.
-Status unpack_column(const Params& p, const Weights& w, int64_t n, float* to) {
-  const int64_t blocks = p.blocks();
-  const auto zero_of = [&](int64_t block) {
-    if (w.packed_zeros) return static_cast<float>(code_at(w.packed_zeros + n * p.zero_bytes(), block, p.bits));
-    return w.zeros ? w.zeros[n * blocks + block] : static_cast<float>(1 << (p.bits - 1));
-  };
-  for (int64_t block = 0; block < blocks; ++block) {
-    const uint8_t* codes = w.codes + (n * blocks + block) * p.blob();
-    const int64_t begin = block * p.block, count = std::min(p.block, p.k - begin);
-    if (w.groups) {
-      for (int64_t i = 0; i < count; ++i) {
-        const int64_t g = w.groups[begin + i];
-        if (g < 0 || g >= blocks) return invalid_argument("g_idx[{}] is {}, there are {} blocks", begin + i, g, blocks);
-        to[begin + i] = (static_cast<float>(code_at(codes, i, p.bits)) - zero_of(g)) * w.scales[n * blocks + g];
-      }
-      continue;
-    }
-    const float scale = w.scales[n * blocks + block], zero = zero_of(block);
-    float value[256];  // of every code
-    const int values = 1 << p.bits;
-    if (p.bits < 8) {
-      for (int v = 0; v < values; ++v) value[v] = (static_cast<float>(v) - zero) * scale;
-      for (int64_t i = 0; i < count; ++i) to[begin + i] = value[code_at(codes, i, p.bits)];
-    } else {
-      for (int64_t i = 0; i < count; ++i) to[begin + i] = (static_cast<float>(codes[i]) - zero) * scale;
-    }
+// A column of the weights with every k in a block of its own choice: K floats.
+Status unpack_column(const BitsWeights& w, const int32_t* groups, int64_t n, float* to) {
+  const int64_t blocks = w.blocks();
+  const uint8_t* codes = w.codes + n * blocks * w.blob();
+  for (int64_t i = 0; i < w.k; ++i) {
+    const int64_t g = groups ? groups[i] : i / w.block;
+    if (g < 0 || g >= blocks) return invalid_argument("g_idx[{}] is {}, there are {} blocks", i, g, blocks);
+    to[i] = (static_cast<float>(code_at(codes, i, w.bits)) - w.zero(n, g)) * w.scales[n * blocks + g];
   }
   return {};
 }
 
 struct State final : KernelState {
-  int64_t m = 0;
-  kernels::GemmGrid grid;
-  size_t columns_offset = 0, scratch_offset = 0, scratch_stride = 0;
+  UnpackedMatMul::State unpacked;
+  BitsMatMul::State bits;
 };
 
 class MatMulNBitsCpu final : public Kernel {
@@ -128,12 +98,13 @@ class MatMulNBitsCpu final : public Kernel {
 
   Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override {
     auto state = std::make_unique<State>();
-    state->m = product(ctx.in(kA).shape(), 0, ctx.in(kA).rank - 1);
-    state->grid = kernels::gemm_grid(state->m, p_.n, p_.k, ctx.threads());
-    if (!packed_.valid()) state->scratch_offset = (static_cast<size_t>(p_.n * p_.k) * sizeof(float) + 63) / 64 * 64;
-    state->scratch_stride = (kernels::gemm_scratch_size(p_.n, p_.k) + 63) / 64 * 64;
-    ctx.request_scratch(state->scratch_offset +
-                        state->scratch_stride * static_cast<size_t>(tile_slots(state->grid.count(), ctx.threads())));
+    const int64_t m = product(ctx.in(kA).shape(), 0, ctx.in(kA).rank - 1);
+    if (bits_.valid()) {
+      ctx.request_scratch(bits_.prepare(m, ctx.threads(), 0, state->bits));
+    } else {
+      TRN_ASSIGN(const size_t bytes, unpacked_.prepare(m, ctx.threads(), 0, state->unpacked));
+      ctx.request_scratch(bytes);
+    }
     return std::unique_ptr<KernelState>(std::move(state));
   }
 
@@ -142,30 +113,42 @@ class MatMulNBitsCpu final : public Kernel {
     const TensorView &a = ctx.in(kA), &y = ctx.out(0);
     const float* bias = ctx.has_in(kBias) ? ctx.in(kBias).as<float>() : nullptr;
     if (y.count == 0) return {};
-    kernels::GemmArgs args;
-    args.m = s.m;
-    args.n = p_.n;
-    args.k = ctx.in(kB).count == 0 ? 0 : p_.k;  // no weights: zeros, or the bias
-    args.a = a.as<float>();
-    args.a_row_stride = p_.k;
-    args.c = y.as<float>();
-    args.ldc = p_.n;
-    args.epilogue.bias_col = bias;
-    args.packed_b = packed_.data<float>();
-    if (!packed_.valid()) {
-      auto* columns = reinterpret_cast<float*>(ctx.scratch() + s.columns_offset);
-      if (args.k != 0) TRN_TRY(unpack_inputs(ctx, columns));
-      args.b = columns;
-      args.b_k_stride = 1;
-      args.b_n_stride = p_.k;
+    if (bits_.valid()) {
+      bits_.run(ctx, s.bits, a.as<float>(), bias, y.as<float>());
+      return {};
     }
-    for_each_tile(ctx, s.grid.count(), ctx.scratch() + s.scratch_offset, s.scratch_stride,
-                  [&](int64_t i, std::byte* own) { kernels::gemm_tile(args, s.grid, i, own); });
-    return {};
+    BitsWeights w = weights();
+    const int32_t* groups = nullptr;
+    const bool any = ctx.in(kB).count != 0;  // no weights: zeros, or the bias
+    if (!unpacked_.packed() && any) {
+      w.codes = ctx.in(kB).as<const uint8_t>();
+      w.scales = ctx.in(kScales).as<const float>();
+      if (ctx.has_in(kZeros)) {
+        if (ctx.in(kZeros).dtype == DType::u8)
+          w.packed_zeros = ctx.in(kZeros).as<const uint8_t>();
+        else
+          w.zeros = ctx.in(kZeros).as<const float>();
+      }
+      if (ctx.has_in(kGroups)) groups = ctx.in(kGroups).as<const int32_t>();
+    }
+    return unpacked_.run(
+        ctx, s.unpacked, a.as<float>(), bias, any,
+        [&](int64_t n, float* to) { return unpack_column(w, groups, n, to); }, y.as<float>());
   }
 
+  bool reads_input(int i) const override { return i == kA || i == kBias || (!bits_.valid() && !unpacked_.packed()); }
+
  private:
-  explicit MatMulNBitsCpu(Params p) : p_(p) {}
+  explicit MatMulNBitsCpu(Params p) : p_(p), unpacked_(p.k, p.n) {}
+
+  BitsWeights weights() const {
+    BitsWeights w;
+    w.k = p_.k;
+    w.n = p_.n;
+    w.bits = p_.bits;
+    w.block = p_.block;
+    return w;
+  }
 
   Status pack(const ir::Node& n) {
     Tensor scales = n.input(kScales)->constant(), zeros;
@@ -176,52 +159,30 @@ class MatMulNBitsCpu final : public Kernel {
     if (is_half(zeros.dtype())) {
       TRN_ASSIGN(zeros, to_f32(zeros));
     }
-    Weights w;
+    BitsWeights w = weights();
     w.codes = n.input(kB)->constant().data<uint8_t>();
     w.scales = scales.data<float>();
     if (zeros.dtype() == DType::u8)
       w.packed_zeros = zeros.data<uint8_t>();
-    else
+    else if (zeros.valid())
       w.zeros = zeros.data<float>();
-    if (n.input(kGroups)) w.groups = n.input(kGroups)->constant().data<int32_t>();
+    const int32_t* groups = n.input(kGroups) ? n.input(kGroups)->constant().data<int32_t>() : nullptr;
     const int64_t expected_zeros = p_.n * (w.packed_zeros ? p_.zero_bytes() : p_.blocks());
     if (scales.count() != p_.n * p_.blocks() || (zeros.valid() && zeros.count() != expected_zeros) ||
-        (w.groups && n.input(kGroups)->constant().count() < p_.k))
+        (groups && n.input(kGroups)->constant().count() < p_.k))
       return invalid_argument(
           "scales, zero_points and g_idx have {}, {} and {} elements for N = {} columns of {} blocks", scales.count(),
-          zeros.count(), w.groups ? n.input(kGroups)->constant().count() : 0, p_.n, p_.blocks());
-    const int64_t width = kernels::gemm_panel_width(), panels = kernels::gemm_panel_count(p_.n);
-    const int64_t size[] = {kernels::gemm_packed_b_size(p_.k, p_.n)};
-    TRN_ASSIGN(packed_, Tensor::allocate(DType::f32, size));
-    // A panel at a time, each at the place that it has among all columns.
-    std::vector<float> columns(static_cast<size_t>(width * p_.k));
-    for (int64_t panel = 0; panel < panels; ++panel) {
-      const int64_t begin = panel * width, count = std::min(width, p_.n - begin);
-      for (int64_t i = 0; i < count; ++i) TRN_TRY(unpack_column(p_, w, begin + i, columns.data() + i * p_.k));
-      const auto* first = reinterpret_cast<const float*>(reinterpret_cast<uintptr_t>(columns.data()) -
-                                                         static_cast<uintptr_t>(begin * p_.k) * sizeof(float));
-      kernels::gemm_pack_b(first, 1, p_.k, p_.k, p_.n, panel, panel + 1, packed_.data<float>());
-    }
-    return {};
-  }
-
-  Status unpack_inputs(KernelContext& ctx, float* to) const {
-    Weights w;
-    w.codes = ctx.in(kB).as<const uint8_t>();
-    w.scales = ctx.in(kScales).as<const float>();
-    if (ctx.has_in(kZeros)) {
-      if (ctx.in(kZeros).dtype == DType::u8)
-        w.packed_zeros = ctx.in(kZeros).as<const uint8_t>();
-      else
-        w.zeros = ctx.in(kZeros).as<const float>();
-    }
-    if (ctx.has_in(kGroups)) w.groups = ctx.in(kGroups).as<const int32_t>();
-    for (int64_t n = 0; n < p_.n; ++n) TRN_TRY(unpack_column(p_, w, n, to + n * p_.k));
-    return {};
+          zeros.count(), groups ? n.input(kGroups)->constant().count() : 0, p_.n, p_.blocks());
+    // Groups that are the blocks say nothing.
+    bool plain = true;
+    for (int64_t i = 0; groups && plain && i < p_.k; ++i) plain = groups[i] == i / p_.block;
+    if (plain) return bits_.pack(w, p_.allows_int8());
+    return unpacked_.pack([&](int64_t column, float* to) { return unpack_column(w, groups, column, to); });
   }
 
   Params p_;
-  Tensor packed_;  // invalid when the weights are not constant
+  BitsMatMul bits_;          // constant weights
+  UnpackedMatMul unpacked_;  // all others
 };
 
 constexpr OpDef kDefs[] = {

@@ -65,6 +65,45 @@ TEST(MatMulNBits, AllWidths) {
   }
 }
 
+TEST(MatMulNBits, FewAndManyRows) {
+  for (const int64_t bits : {2, 4, 8}) {
+    const Case c(100, 70, bits, 32);
+    Floats zeros;
+    for (int i = 0; i < 70 * 4; ++i) zeros.push_back(static_cast<float>(i % 5));
+    for (const int64_t m : {1, 4, 5, 16, 17, 40}) {
+      Floats a, bias(70, 3.0f);
+      for (int i = 0; i < m * 100; ++i) a.push_back(static_cast<float>(i % 7 - 3));
+      auto r =
+          node(100, 70, bits, 32,
+               {tensor<float>({m, 100}, a), tensor<uint8_t>({70, 4, 4 * bits}, c.codes),
+                tensor<float>({70, 4}, c.scales), tensor<float>({70, 4}, zeros), Tensor{}, tensor<float>({70}, bias)});
+      r.constant = {false, true, true, true};
+      Floats want = c.product(a, m, [&](int64_t g) { return zeros[static_cast<size_t>(g)]; });
+      for (float& v : want) v += 3;
+      EXPECT_EQ(values<float>(output(r)), want) << bits << " bits, " << m << " rows";
+    }
+  }
+}
+
+TEST(MatMulNBits, RowsOfEightBits) {
+  for (const int64_t bits : {4, 8}) {
+    const Case c(90, 40, bits, 32);
+    for (const int64_t m : {1, 3, 9}) {
+      // The largest magnitude of every block is 127: the rows are their own codes.
+      Floats a;
+      for (int64_t i = 0; i < m * 90; ++i) a.push_back(i % 90 % 32 == 0 ? -127.0f : static_cast<float>(i % 11 - 5));
+      auto r = node(90, 40, bits, 32,
+                    {tensor<float>({m, 90}, a), tensor<uint8_t>({40, 3, 4 * bits}, c.codes),
+                     tensor<float>({40, 3}, c.scales), Tensor{}, Tensor{}, tensor<float>({40}, Floats(40, 1.0f))});
+      r.attrs.push_back({"accuracy_level", int64_t{4}});
+      r.constant = {false, true, true};
+      Floats want = c.product(a, m, [&](int64_t) { return 1 << (bits - 1); });
+      for (float& v : want) v += 1;
+      EXPECT_EQ(values<float>(output(r)), want) << bits << " bits, " << m << " rows";
+    }
+  }
+}
+
 TEST(MatMulNBits, ZeroPointsAndBias) {
   const Case c(32, 2, 4, 16);
   Floats a(32, 1.0f);
@@ -80,6 +119,13 @@ TEST(MatMulNBits, ZeroPointsAndBias) {
   r.inputs[3] = tensor<float>({2, 2}, {1, 3, 5, 7});
   r.constant = {false, true, true, true};
   EXPECT_EQ(values<float>(output(r)), want);
+  // With zero points that are floats the rows of A keep to f32.
+  for (const float zero : {7.25f, 5e9f}) {
+    r.inputs[3] = tensor<float>({2, 2}, Floats(4, zero));
+    OpRun fast = r;
+    fast.attrs.push_back({"accuracy_level", int64_t{4}});
+    EXPECT_EQ(values<float>(output(fast)), values<float>(output(r))) << zero;
+  }
 }
 
 TEST(MatMulNBits, GroupIndices) {
@@ -94,6 +140,9 @@ TEST(MatMulNBits, GroupIndices) {
                 {tensor<float>({32}, Floats(32, 1.0f)), tensor<uint8_t>({1, 2, 8}, c.codes),
                  tensor<float>({2}, c.scales), Tensor{}, tensor<int32_t>({32}, groups)});
   EXPECT_EQ(values<float>(output(r)), (Floats{static_cast<float>(want)}));
+  r.constant = {false, true, true, false, true};
+  EXPECT_EQ(values<float>(output(r)), (Floats{static_cast<float>(want)}));
+  r.constant.clear();
   groups[5] = 2;
   r.inputs[4] = tensor<int32_t>({32}, groups);
   EXPECT_NE(failure(r).find("g_idx[5] is 2"), std::string::npos);

@@ -1,4 +1,4 @@
-// What If, Loop and Scan share when the types and shapes of their bodies are inferred.
+// What If, Loop, Scan and SequenceMap share when the types and shapes of their bodies are inferred.
 #pragma once
 #include <span>
 

@@ -11,8 +11,12 @@ Status infer(const ir::Node&, ir::Facts& f) {
   f.set(0, f.dtype(0));
   const auto size = f.dims(1);
   if (!size) {
-    if (f.has_rank(1) && f.in(1).rank() == 1 && f.in(1).dim(0).is_int())
-      f.set(0, f.dtype(0), unknown_shape(static_cast<int>(f.in(1).dim(0).value())));
+    const Dim rank = f.has_rank(1) && f.in(1).rank() == 1 ? f.in(1).dim(0) : Dim();
+    if (!rank.is_int(4) && !rank.is_int(5)) return {};
+    SymShape out = unknown_shape(static_cast<int>(rank.value()));
+    if (f.has_rank(0)) out.front() = f.in(0).dim(0);
+    out.back() = rank - Dim(2);
+    f.set(0, f.dtype(0), std::move(out));
     return {};
   }
   if (size->size() != 4 && size->size() != 5)

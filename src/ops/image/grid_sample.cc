@@ -1,7 +1,8 @@
-// GridSample (ai.onnx 16, 20, 22): reads the input at the normalized positions that a grid gives, 1 to 3 spatial
-// dimensions.
+// GridSample (ai.onnx 16, 20, 22; com.microsoft 1): reads the input at the normalized positions that a grid gives, 1 to
+// 3 spatial dimensions.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ops/dispatch.h"
 #include "ops/shape.h"
@@ -14,6 +15,7 @@ struct Params {
   enum class Mode : uint8_t { nearest, linear, cubic } mode;
   enum class Padding : uint8_t { zeros, border, reflection } padding;
   bool align_corners;
+  bool clamp_first = true;  // border: the position is moved into the picture, not the pixels around it
 };
 
 Result<Params> read(const ir::Node& n) {
@@ -31,6 +33,8 @@ Result<Params> read(const ir::Node& n) {
     p.padding = Params::Padding::reflection;
   else if (padding != "zeros")
     return invalid_argument("attribute padding_mode is '{}', expected zeros, border or reflection", padding);
+  // com.microsoft's is ONNX Runtime's, which moves pixels where the specification moves positions.
+  p.clamp_first = n.domain().empty() || p.mode != Params::Mode::cubic;
   return p;
 }
 
@@ -88,8 +92,9 @@ class GridKernel final : public Kernel {
   Status run(KernelContext& ctx) const override {
     const TensorView &x = ctx.in(0), &y = ctx.out(0);
     if (y.count == 0) return {};
-    return dispatch<(DType::f32 | DType::f64).bits()>(x.dtype, [&]<class T>() -> Status {
-      return dispatch<(DType::f32 | DType::f64).bits()>(ctx.in(1).dtype, [&]<class G>() { sample<T, G>(ctx); });
+    return dispatch<(DType::f32 | DType::f64).bits()>(ctx.in(1).dtype, [&]<class G>() -> Status {
+      if (x.dtype != DType::f32 && x.dtype != DType::f64) return sample_other<G>(ctx);
+      return dispatch<(DType::f32 | DType::f64).bits()>(x.dtype, [&]<class T>() { sample<T, G>(ctx, x, y); });
     });
   }
 
@@ -97,8 +102,7 @@ class GridKernel final : public Kernel {
   explicit GridKernel(Params p) : p_(p) {}
 
   template <class T, class G>
-  void sample(KernelContext& ctx) const {
-    const TensorView &xv = ctx.in(0), &yv = ctx.out(0);
+  void sample(KernelContext& ctx, const TensorView& xv, const TensorView& yv) const {
     const int dims = xv.rank - 2;
     const int64_t channels = xv.dim(1), in_plane = product(xv.shape(), 2, xv.rank),
                   out_plane = product(yv.shape(), 2, yv.rank);
@@ -124,6 +128,67 @@ class GridKernel final : public Kernel {
               for (int a = 0; a < block.count[i]; ++a) sum += x[offset[a]] * weight[a];
             yv.as<T>()[(image * channels + c) * out_plane + at] = sum;
           }
+      }
+    });
+  }
+
+  // Integers, booleans and complex numbers are blended in f64, one part after the other; nearest moves elements.
+  template <class G>
+  Status sample_other(KernelContext& ctx) const {
+    const TensorView &x = ctx.in(0), &y = ctx.out(0);
+    if (p_.mode == Params::Mode::nearest) return dispatch_size(x.dtype, [&]<class T>() { move<T, G>(ctx); });
+    if (x.dtype == DType::string) return not_implemented("strings can only be sampled in mode nearest");
+    TRN_ASSIGN(const Tensor from, Tensor::allocate(DType::f64, x.shape()));
+    TRN_ASSIGN(const Tensor to, Tensor::allocate(DType::f64, y.shape()));
+    const double* blended = to.data<double>();
+    double* loaded = from.data<double>();
+    for (int64_t part = 0; part < (kComplex.has(x.dtype) ? 2 : 1); ++part) {
+      for (int64_t i = 0; i < x.count; ++i) {
+        if (x.dtype == DType::c64) loaded[i] = static_cast<double>(x.as<const float>()[2 * i + part]);
+        if (x.dtype == DType::c128) loaded[i] = x.as<const double>()[2 * i + part];
+      }
+      if (!kComplex.has(x.dtype))
+        TRN_TRY((dispatch<(kIntegers | DType::boolean).bits()>(x.dtype, [&]<class T>() {
+          for (int64_t i = 0; i < x.count; ++i) loaded[i] = static_cast<double>(x.as<const T>()[i]);
+        })));
+      sample<double, G>(ctx, from.view(), to.view());
+      for (int64_t i = 0; i < y.count; ++i) {
+        if (y.dtype == DType::c64) y.as<float>()[2 * i + part] = static_cast<float>(blended[i]);
+        if (y.dtype == DType::c128) y.as<double>()[2 * i + part] = blended[i];
+      }
+    }
+    if (kComplex.has(y.dtype)) return {};
+    return dispatch<(kIntegers | DType::boolean).bits()>(y.dtype, [&]<class T>() {
+      for (int64_t i = 0; i < y.count; ++i) y.as<T>()[i] = cut<T>(blended[i]);
+    });
+  }
+
+  // Fractions are cut off, what does not fit gives the nearest number that does.
+  template <class T>
+  static T cut(double v) {
+    if constexpr (std::is_same_v<T, bool>) return v != 0;
+    constexpr double kLow = static_cast<double>(std::numeric_limits<T>::lowest()),
+                     kHigh = static_cast<double>(std::numeric_limits<T>::max());
+    return !(v > kLow)  ? std::numeric_limits<T>::lowest()
+           : v >= kHigh ? std::numeric_limits<T>::max()
+                        : static_cast<T>(v);
+  }
+
+  template <class T, class G>
+  void move(KernelContext& ctx) const {
+    const TensorView &x = ctx.in(0), &y = ctx.out(0);
+    const int dims = x.rank - 2;
+    const int64_t channels = x.dim(1), in_plane = product(x.shape(), 2, x.rank),
+                  out_plane = product(y.shape(), 2, y.rank), points = x.dim(0) * out_plane;
+    ctx.parallel_for((points + kBlock - 1) / kBlock, 64, [&](int64_t begin, int64_t end) {
+      Block<double> block;
+      for (int64_t i = begin * kBlock; i < std::min(points, end * kBlock); ++i) {
+        find_taps(ctx.in(1).as<const G>() + i * dims, x.shape().subspan(2), block, 0);
+        for (int64_t c = 0; c < channels; ++c) {
+          const int64_t plane = i / out_plane * channels + c;
+          T& to = y.as<T>()[plane * out_plane + i % out_plane];
+          to = block.count[0] ? x.as<const T>()[plane * in_plane + block.offset[0][0]] : T{};
+        }
       }
     });
   }
@@ -168,7 +233,7 @@ class GridKernel final : public Kernel {
     if (!(std::fabs(v) < 1e15)) v = v > 0 ? 1e15 : -1e15;  // infinities, NaN
     if (p_.mode == Params::Mode::nearest) v = std::nearbyint(v);
     if (v < low || v > high) {
-      if (p_.padding == Params::Padding::border) v = std::clamp(v, 0.0, std::max(n - 1, 0.0));
+      if (p_.padding == Params::Padding::border && p_.clamp_first) v = std::clamp(v, 0.0, std::max(n - 1, 0.0));
       if (p_.padding == Params::Padding::reflection) v = reflect(v, low, high);
     }
     Taps t;
@@ -205,7 +270,19 @@ class GridKernel final : public Kernel {
   Params p_;
 };
 
-constexpr OpDef kDefs[] = {{"GridSample", infer, cpu_widened<GridKernel>(kFloats), {.reviewed = 22}}};
+constexpr OpDef kDefs[] = {
+    {"GridSample",
+     infer,
+     cpu_widened<GridKernel>(kFloats | kIntegers | DType::boolean | kComplex | DType::string),
+     {.reviewed = 22}},
+    {"GridSample",
+     infer,
+     cpu_widened<GridKernel>(kFloats),
+     {.reviewed = 1},
+     "com.microsoft",
+     "com.microsoft::GridSample 1 (X:T, Grid:T) -> (Y:T) {align_corners:i=0, mode:s='bilinear', "
+     "padding_mode:s='zeros'} T=float"},
+};
 
 }  // namespace
 

@@ -50,6 +50,12 @@ TEST(GridSample, OtherRanksAndTypes) {
             "{N,3,H,5}");
 }
 
+TEST(AffineGrid, ShapeWithoutSize) {
+  EXPECT_EQ(inferred({.op = "AffineGrid", .opset = 20}, {fact({symbol("N"), 2, 3}), fact({4}, DType::i64)}),
+            "{N,?,?,2}");
+  EXPECT_EQ(inferred({.op = "AffineGrid", .opset = 20}, {fact({2, 3, 4}), fact({5}, DType::i64)}), "{2,?,?,?,3}");
+}
+
 TEST(AffineGrid, Identity) {
   const Tensor theta = tensor<float>({1, 2, 3}, {1, 0, 0, 0, 1, .5});
   const auto y = output({.op = "AffineGrid", .opset = 20, .inputs = {theta, tensor<int64_t>({4}, {1, 1, 1, 2})}});
@@ -83,6 +89,24 @@ TEST(RoiAlign, AverageAndMax) {
   EXPECT_EQ(inferred({.op = "RoiAlign", .opset = 16},
                      {fact({1, 3, 8, 8}), fact({symbol("R"), 4}), fact({symbol("R")}, DType::i64)}),
             "{R,3,1,1}");
+}
+
+TEST(GridSample, OtherTypes) {
+  OpRun run{.op = "GridSample",
+            .opset = 22,
+            .inputs = {tensor<int32_t>({1, 1, 2, 2}, {0, 10, 20, 31}), tensor<float>({1, 1, 2, 2}, {0, 0, 1, 1})},
+            .attrs = {{"align_corners", int64_t{1}}}};
+  EXPECT_EQ(values<int32_t>(output(run)), (std::vector<int32_t>{15, 31}));  // 15.25 is cut off
+  run.inputs[0] = raw<float>(DType::c64, {1, 1, 2, 2}, {0, 1, 10, 2, 20, 3, 30, 4});
+  EXPECT_EQ(raw_values<float>(output(run)), (Floats{15, 2.5f, 30, 4}));
+  run.inputs[0] = strings({1, 1, 2, 2}, {"a", "b", "c", "d"});
+  EXPECT_NE(failure(run).find("nearest"), std::string::npos);
+  run.attrs.push_back({"mode", std::string("nearest")});
+  EXPECT_EQ(texts(output(run))[1], "d");
+  run.inputs[1] = tensor<float>({1, 1, 2, 2}, {-5, 0, 1, -1});
+  EXPECT_EQ(texts(output(run)), (std::vector<std::string>{"", "b"}));
+  run.inputs[0] = tensor<int64_t>({1, 1, 2, 2}, {1, (int64_t{1} << 60) + 1, 3, 4});
+  EXPECT_EQ(values<int64_t>(output(run))[1], (int64_t{1} << 60) + 1);  // moved, not computed with
 }
 
 }  // namespace

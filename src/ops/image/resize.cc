@@ -264,9 +264,13 @@ struct Plan final : KernelState {
   bool blend = false;  // the elements are computed with, not moved
 };
 
+// Complex numbers are blended as pairs.
+int parts(DType t, bool blend) { return blend && kComplex.has(t) ? 2 : 1; }
+
 DType work_type(DType t, bool blend) {
   if (!blend) return t;
   switch (t) {
+    case DType::c64:
     case DType::f32:
     case DType::f16:
     case DType::bf16:
@@ -331,7 +335,7 @@ class ResizeKernel final : public Kernel {
     TRN_ASSIGN(const auto axes, resized_axes(p_, x.rank));
     const bool blend = p_.mode != ResizeMode::nearest || p_.coords == ResizeCoords::tf_crop_and_resize;
     if (x.dtype == DType::string) return std::unique_ptr<KernelState>();
-    const size_t size = size_of(work_type(x.dtype, blend));
+    const size_t size = size_of(work_type(x.dtype, blend)) * static_cast<size_t>(parts(x.dtype, blend));
     if (!size) return not_implemented("element type {} is not supported here", dtype_name(x.dtype));
     const int64_t most =
         std::max(largest_between(pass_order(axes, x.shape(), y.shape()), x.shape(), y.shape()), x.count);
@@ -356,13 +360,15 @@ class ResizeKernel final : public Kernel {
     if (y.count == 0) return {};
     if (x.dtype == DType::string) return move_strings(*plan, x, y);
     const DType work = work_type(x.dtype, plan->blend);
-    const size_t size = size_of(work);
+    const int pair = parts(x.dtype, plan->blend);
+    const bool as_is = work == x.dtype || pair == 2;
+    const size_t size = size_of(work) * static_cast<size_t>(pair);
     const std::byte* from = x.as<const std::byte>();
     std::byte* buffers[] = {ctx.scratch(), nullptr};
     const int64_t most = std::max(largest_between(orders(*plan), x.shape(), y.shape()), x.count);
     buffers[1] = ctx.scratch() + (static_cast<size_t>(most) * size + 63) / 64 * 64;
     int next = 0;
-    if (work != x.dtype) {
+    if (!as_is) {
       convert(ctx, from, x.dtype, buffers[next], work, x.count);
       from = buffers[next];
       next = 1 - next;
@@ -370,17 +376,17 @@ class ResizeKernel final : public Kernel {
     const size_t passes = plan->passes.size();
     const auto [rows, cols] = plane_passes(*plan, work);
     if (rows) {
-      std::byte* to = work == y.dtype ? y.as<std::byte>() : buffers[next];
+      std::byte* to = as_is ? y.as<std::byte>() : buffers[next];
       run_plane(ctx, *rows, *cols, reinterpret_cast<const float*>(from), reinterpret_cast<float*>(to));
       from = to;
     }
     for (size_t i = 0; i < passes && !rows; ++i) {
-      std::byte* to = i + 1 == passes && work == y.dtype ? y.as<std::byte>() : buffers[next];
+      std::byte* to = i + 1 == passes && as_is ? y.as<std::byte>() : buffers[next];
       run_pass(ctx, plan->passes[i], from, to, work, plan->blend);
       from = to;
       next = 1 - next;
     }
-    if (work != y.dtype)
+    if (!as_is)
       is_float(y.dtype) ? convert(ctx, from, work, y.data, y.dtype, y.count) : round_to_integers(ctx, from, work, y);
     else if (passes == 0)
       copy_elements(ctx, x.data, y.data, y.count, y.dtype);
@@ -430,7 +436,7 @@ class ResizeKernel final : public Kernel {
       if (pass.table.identity) continue;
       pass.axis = axis;
       pass.outer = product(now, 0, axis);
-      pass.inner = product(now, axis + 1, x.rank);
+      pass.inner = product(now, axis + 1, x.rank) * parts(x.dtype, plan.blend);
       now[axis] = a.out;
       plan.passes.push_back(std::move(pass));
     }

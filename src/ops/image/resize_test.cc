@@ -116,5 +116,19 @@ TEST(Resize, Inference) {
   EXPECT_EQ(shape(output(by_scales(tensor<float>({0, 2}, {}), {1, 2}, {}))), (Ints{0, 4}));
 }
 
+TEST(Resize, ComplexNumbersAreBlendedAsPairs) {
+  OpRun run{
+      .op = "Resize",
+      .opset = 19,
+      .inputs = {raw<float>(DType::c64, {1, 1, 2}, {0, 10, 2, 30}), Tensor{}, Tensor{},
+                 tensor<int64_t>({3}, {1, 1, 3})},
+      .attrs = {{"mode", std::string("linear")}, {"coordinate_transformation_mode", std::string("align_corners")}}};
+  EXPECT_EQ(raw_values<float>(output(run)), (Floats{0, 10, 1, 20, 2, 30}));
+  run.inputs[0] = raw<double>(DType::c128, {1, 1, 2}, {0, 10, 2, 30});
+  EXPECT_EQ(raw_values<double>(output(run)), (std::vector<double>{0, 10, 1, 20, 2, 30}));
+  run.attrs[0] = {"mode", std::string("nearest")};
+  EXPECT_EQ(raw_values<double>(output(run))[5], 30);
+}
+
 }  // namespace
 }  // namespace trunnion::ops::test

@@ -4,6 +4,7 @@
 
 #include "ops/dispatch.h"
 #include "ops/math/fourier_detail.h"
+#include "ops/math/fourier_f32_detail.h"
 #include "ops/op.h"
 #include "ops/shape.h"
 
@@ -49,7 +50,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   SymShape out = x;
   out.back() = Dim(p.inverse && p.onesided ? 1 : 2);
   if (!axis_known) {
-    std::fill(out.begin(), out.end() - 1, Dim());
+    // Without a length of its own and with both sides kept, a transform changes no size, whichever axis it takes.
+    if (f.has(1) || p.onesided) std::fill(out.begin(), out.end() - 1, Dim());
     f.set(0, f.dtype(0), std::move(out));
     return {};
   }
@@ -91,6 +93,10 @@ class DftKernel final : public Kernel {
     }
     if (length < 1 || length > kMaxLength || y.dim(a) != (half ? length / 2 + 1 : length))
       return invalid_argument("the length of the transform is {}", length);
+    if (x.dtype == DType::f32 && x.dim(x.rank - 1) == 2 && !real_out && FourierF32::takes(length)) {
+      run_f32(ctx, a, length);
+      return {};
+    }
     const Fourier fourier(length, p_.inverse);
     const int64_t inner = product(x.shape(), a + 1, x.rank - 1), outer = product(x.shape(), 0, a), given = x.dim(a),
                   parts = x.dim(x.rank - 1);
@@ -129,6 +135,30 @@ class DftKernel final : public Kernel {
 
  private:
   explicit DftKernel(Params p) : p_(p) {}
+
+  // Complex signals of handy lengths.
+  void run_f32(KernelContext& ctx, int axis, int64_t length) const {
+    using Complex = FourierF32::Complex;
+    const TensorView &x = ctx.in(0), &y = ctx.out(0);
+    const FourierF32 fourier(length, p_.inverse);
+    const int64_t inner = product(x.shape(), axis + 1, x.rank - 1), outer = product(x.shape(), 0, axis);
+    const int64_t given = x.dim(axis), wanted = y.dim(axis);
+    ctx.parallel_for(outer * inner, 2048 / length + 1, [&](int64_t begin, int64_t end) {
+      std::vector<Complex> line(static_cast<size_t>(length)), work;
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t o = i / inner, c = i % inner;
+        const float* from = x.as<const float>() + (o * given * inner + c) * 2;
+        for (int64_t k = 0; k < length; ++k)
+          line[static_cast<size_t>(k)] = k < given ? Complex(from[2 * k * inner], from[2 * k * inner + 1]) : Complex();
+        fourier.run(line.data(), work);
+        float* to = y.as<float>() + (o * wanted * inner + c) * 2;
+        for (int64_t k = 0; k < wanted; ++k) {
+          to[2 * k * inner] = line[static_cast<size_t>(k)].real();
+          to[2 * k * inner + 1] = line[static_cast<size_t>(k)].imag();
+        }
+      }
+    });
+  }
   Params p_;
 };
 

@@ -95,6 +95,12 @@ TEST(Windows, Values) {
   EXPECT_NEAR(window("BlackmanWindow", false)[1], .63, 1e-6);
 }
 
+TEST(Dft, ShapeWhereTheAxisIsNotKnown) {
+  const OpRun whole{.op = "DFT", .opset = 20};
+  EXPECT_EQ(inferred(whole, {fact({2, 10, 1}), {}, fact({}, DType::i64)}), "{2,10,2}");
+  EXPECT_EQ(inferred(whole, {fact({2, 10, 1}), fact({}, DType::i64), fact({}, DType::i64)}), "{?,?,2}");
+}
+
 TEST(MelWeightMatrix, Triangles) {
   const auto y = output({.op = "MelWeightMatrix",
                          .opset = 17,
@@ -104,6 +110,32 @@ TEST(MelWeightMatrix, Triangles) {
   const auto v = values<float>(y);
   EXPECT_EQ(Floats(v.begin(), v.begin() + 16), (Floats{1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0}));
   EXPECT_EQ(Floats(v.begin() + 32, v.begin() + 40), (Floats{0, 0, 0, 0, 0, 0, 1, 0}));
+}
+
+TEST(DFT, ComplexSignalsOfHandyLengthsAgainstTheSum) {
+  for (const int64_t n : {1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 20, 30, 32, 45, 48, 64, 100})
+    for (const bool inverse : {false, true}) {
+      Floats x(static_cast<size_t>(2 * n));
+      for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i * i % 17));
+      auto t = Tensor::allocate(DType::f32, std::vector<int64_t>{1, n, 2});
+      ASSERT_TRUE(t.ok());
+      std::copy(x.begin(), x.end(), t->data<float>());
+      const auto y =
+          values<float>(output({.op = "DFT", .opset = 17, .inputs = {*t}, .attrs = {{"inverse", int64_t{inverse}}}}));
+      for (int64_t k = 0; k < n; ++k) {
+        double re = 0, im = 0;
+        for (int64_t i = 0; i < n; ++i) {
+          const double angle =
+              (inverse ? 2 : -2) * 3.14159265358979323846 * static_cast<double>(i * k % n) / static_cast<double>(n);
+          const double a = x[static_cast<size_t>(2 * i)], b = x[static_cast<size_t>(2 * i + 1)];
+          re += a * std::cos(angle) - b * std::sin(angle);
+          im += a * std::sin(angle) + b * std::cos(angle);
+        }
+        const double scale = inverse ? 1.0 / static_cast<double>(n) : 1.0;
+        EXPECT_NEAR(y[static_cast<size_t>(2 * k)], re * scale, 3e-5) << n << " " << k;
+        EXPECT_NEAR(y[static_cast<size_t>(2 * k + 1)], im * scale, 3e-5) << n << " " << k;
+      }
+    }
 }
 
 }  // namespace

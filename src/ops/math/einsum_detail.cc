@@ -48,7 +48,7 @@ Result<std::vector<EinsumTerm>> expand_equation(const EinsumEquation& equation, 
   if (ranks.size() != equation.inputs.size())
     return invalid_argument("the equation has {} terms, but there are {} inputs", equation.inputs.size(), ranks.size());
   std::vector<EinsumTerm> terms;
-  int widest = 0;
+  int widest = 0, first = -1;  // dimensions of an ellipsis; the input that has the first one
   const auto expand = [](const EinsumEquation::Term& t, int dims) {
     EinsumTerm out = t.letters;
     for (int i = 0; i < dims; ++i) out.insert(out.begin() + t.ellipsis, kEllipsis + i);
@@ -61,7 +61,12 @@ Result<std::vector<EinsumTerm>> expand_equation(const EinsumEquation& equation, 
     if (dims < 0 || (dims > 0 && t.ellipsis < 0))
       return invalid_argument("input {} has rank {}, but its term of the equation has {} labels", i, ranks[i],
                               t.letters.size());
-    widest = std::max(widest, dims);
+    if (t.ellipsis >= 0 && first >= 0 && dims != widest)
+      return invalid_argument(
+          "the ellipsis stands for {} dimensions of input {} and for {} of input {}: it must stand "
+          "for the same number in all terms",
+          widest, first, dims, i);
+    if (t.ellipsis >= 0) widest = dims, first = static_cast<int>(i);
     terms.push_back(expand(t, dims));
     for (int l : t.letters) ++uses[l];
   }

@@ -84,6 +84,11 @@ TEST(Einsum, Ellipsis) {
     return v;
   }());
   EXPECT_EQ(values<float>(y), definition("bik,bkj->bij", {a, twice}, {{'b', 2}, {'i', 3}, {'k', 4}, {'j', 5}}));
+  const std::string why = failure({.op = "Einsum",
+                                   .opset = 12,
+                                   .inputs = {a, counting({4, 5})},
+                                   .attrs = {{"equation", std::string("...ik,...kj")}}});
+  EXPECT_NE(why.find("1 dimensions of input 0 and for 0 of input 1"), std::string::npos) << why;
 }
 
 TEST(Einsum, TypesAndChecks) {

@@ -1,7 +1,10 @@
-// Gemm (ai.onnx 1, 6, 7, 9, 11, 13): alpha * A' * B' + beta * C, C broadcast to the product.
+// Gemm (ai.onnx 1, 6, 7, 9, 11, 13) and FusedGemm (com.microsoft 1): alpha * A' * B' + beta * C, C broadcast to the
+// product; the second with an activation.
+#include <cmath>
 #include <cstring>
 
 #include "kernels/broadcast.h"
+#include "ops/contrib/fused_activation_detail.h"
 #include "ops/dispatch.h"
 #include "ops/half_adapter.h"
 #include "ops/math/matmul_detail.h"
@@ -67,6 +70,45 @@ Status spread(const TensorView& c, const TensorView& y, T beta, T* to) {
   return {};
 }
 
+// An integer: towards zero, and wrapping where it is below the least of T.
+template <class T>
+T cut(double v) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(v);
+  } else {
+    constexpr double kMost = 9223372036854774784.0;  // the largest below 2^63
+    if (std::isnan(v)) return 0;
+    if (std::is_same_v<T, uint64_t> && v > kMost) return static_cast<T>(std::min(v, 2 * kMost));
+    return static_cast<T>(static_cast<int64_t>(std::clamp(v, -kMost, kMost)));
+  }
+}
+
+bool is_whole(float v) { return std::fabs(v) < 9e15f && v == std::trunc(v); }
+
+// alpha * y + beta * C for integers under factors that are none: exact to 53 bits, and cut once, at the end.
+template <class T>
+Status scale(const TensorView* c, const TensorView& y, double alpha, double beta) {
+  T* to = y.as<T>();
+  if (!c) {
+    for (int64_t i = 0; i < y.count; ++i) to[i] = cut<T>(alpha * static_cast<double>(to[i]));
+    return {};
+  }
+  kernels::BroadcastPlan plan;
+  const int64_t* shapes[] = {c->dims};
+  const int ranks[] = {c->rank};
+  if (!kernels::broadcast_plan_to(1, shapes, ranks, y.dims, y.rank, plan))
+    return invalid_argument("input 2 of shape {} does not broadcast to the product of shape {}", shape_text(c->shape()),
+                            shape_text(y.shape()));
+  const T* from = c->as<T>();
+  const int64_t step = plan.inner_stride(0);
+  kernels::broadcast_rows(plan, 0, plan.elements, [&](const int64_t* offset, int64_t at, int64_t n) {
+    for (int64_t i = 0; i < n; ++i)
+      to[at + i] =
+          cut<T>(alpha * static_cast<double>(to[at + i]) + beta * static_cast<double>(from[offset[0] + i * step]));
+  });
+  return {};
+}
+
 class GemmCpu final : public Kernel {
  public:
   struct State final : KernelState {
@@ -78,8 +120,12 @@ class GemmCpu final : public Kernel {
 
   static Result<std::unique_ptr<Kernel>> make(const ir::Node& n) {
     const Params p = read(n);
+    FusedActivation activation;
+    if (n.op_type() == "FusedGemm") {
+      TRN_ASSIGN(activation, read_named_activation(n));
+    }
     TRN_ASSIGN(MatMulEngine engine, MatMulEngine::make(*n.input(1), p.trans_a, p.trans_b));
-    std::unique_ptr<Kernel> kernel(new GemmCpu(p, std::move(engine)));
+    std::unique_ptr<Kernel> kernel(new GemmCpu(p, activation, std::move(engine)));
     return is_half(n.input(0)->fact.dtype()) ? adapt_half(std::move(kernel)) : std::move(kernel);
   }
 
@@ -117,14 +163,21 @@ class GemmCpu final : public Kernel {
     if (y.count == 0) return {};
     const bool has_c = ctx.has_in(2) && p_.beta != 0;
     if (a.dtype != DType::f32) {
+      const TensorView* c = has_c ? &ctx.in(2) : nullptr;
+      if (a.dtype != DType::f64 && !(is_whole(p_.alpha) && is_whole(p_.beta))) {
+        TRN_TRY(plain_matmul(ctx, a.dtype, state.product.shape, p_.trans_a, p_.trans_b, a.data, b.data, y.data));
+        return dispatch<kIntegers.bits()>(a.dtype, [&]<class T>() { return scale<T>(c, y, p_.alpha, p_.beta); });
+      }
       if (has_c)
         TRN_TRY((dispatch<(DTypes(DType::f64) | kIntegers).bits()>(
-            a.dtype, [&]<class T>() { return spread<T>(ctx.in(2), y, static_cast<T>(p_.beta), y.as<T>()); })));
-      return plain_matmul(ctx, a.dtype, state.product.shape, p_.trans_a, p_.trans_b, a.data, b.data, y.data, p_.alpha,
-                          has_c ? 1 : 0);
+            a.dtype, [&]<class T>() { return spread<T>(*c, y, cut<T>(p_.beta), y.as<T>()); })));
+      TRN_TRY(plain_matmul(ctx, a.dtype, state.product.shape, p_.trans_a, p_.trans_b, a.data, b.data, y.data, p_.alpha,
+                           has_c ? 1 : 0));
+      return apply_activation(ctx, activation_, y);
     }
     kernels::Epilogue e;
     e.alpha = p_.alpha;
+    const bool activated = activation_.into(e);
     if (has_c) {
       const TensorView& c = ctx.in(2);
       const float* bias = c.as<float>();
@@ -145,19 +198,30 @@ class GemmCpu final : public Kernel {
       }
     }
     engine_.run(ctx, state.product, a.as<float>(), b.as<float>(), y.as<float>(), e);
-    return {};
+    return activated ? Status{} : apply_activation(ctx, activation_, y);
   }
 
   bool reads_input(int i) const override { return i != 1 || !engine_.packed(); }
 
  private:
-  GemmCpu(Params p, MatMulEngine engine) : p_(p), engine_(std::move(engine)) {}
+  GemmCpu(Params p, FusedActivation activation, MatMulEngine engine)
+      : p_(p), activation_(activation), engine_(std::move(engine)) {}
   Params p_;
+  FusedActivation activation_;
   MatMulEngine engine_;
 };
 
 constexpr DTypes kTypes = kFloats | DType::i32 | DType::i64 | DType::u32 | DType::u64;
-constexpr OpDef kDefs[] = {{"Gemm", infer, cpu<GemmCpu>(kTypes), {.reviewed = 13}}};
+constexpr OpDef kDefs[] = {
+    {"Gemm", infer, cpu<GemmCpu>(kTypes), {.reviewed = 13}},
+    {"FusedGemm",
+     infer,
+     cpu<GemmCpu>(kFloats),
+     {.reviewed = 1},
+     "com.microsoft",
+     "com.microsoft::FusedGemm 1 (A:T, B:T, C?:T) -> (Y:T) {activation:s, activation_alpha:f, activation_beta:f, "
+     "activation_gamma:f, alpha:f=1, beta:f=1, transA:i=0, transB:i=0} T=float|bf16"},
+};
 
 }  // namespace
 

@@ -45,7 +45,13 @@ Result<MatMulShape> matmul_shape(std::span<const int64_t> a_in, std::span<const 
   s.n = b[b.size() - 1];
   const std::span<const int64_t> a_batch(a.data(), a.size() - 2), b_batch(b.data(), b.size() - 2);
   TRN_ASSIGN(const Shape batch, broadcast_shapes(a_batch, b_batch));
-  s.batches = product(batch);
+  // No elements: no table either, which the other dimensions could make as long as they like.
+  s.batches = s.m == 0 || s.n == 0 ? 0 : element_count(batch);
+  if (s.batches < 0) return invalid_argument("the batch dimensions {} overflow", shape_text(batch));
+  if (s.batches == 0) {
+    s.a_offset = s.b_offset = {0};
+    return s;
+  }
   // One B for all batches and A dense: the batch is only more rows.
   if (product(b_batch) == 1 && product(a_batch) == s.batches && s.batches > 1) {
     s.m *= s.batches;
@@ -153,6 +159,12 @@ void MatMulEngine::run(KernelContext& ctx, const State& state, const float* a, c
 
 namespace {
 
+// A whole number of up to 63 bits, as T has it: -1 is the largest unsigned number.
+template <class T>
+T wrapped(double factor) {
+  return static_cast<T>(static_cast<int64_t>(factor));
+}
+
 template <class T>
 void plain(KernelContext& ctx, const MatMulShape& s, bool trans_a, bool trans_b, const void* a, const void* b, void* c,
            T alpha, T beta) {
@@ -190,16 +202,16 @@ Status plain_matmul(KernelContext& ctx, DType type, const MatMulShape& s, bool t
       plain<double>(ctx, s, trans_a, trans_b, a, b, c, alpha, beta);
       return {};
     case DType::i32:
-      plain<int32_t>(ctx, s, trans_a, trans_b, a, b, c, static_cast<int32_t>(alpha), static_cast<int32_t>(beta));
+      plain<int32_t>(ctx, s, trans_a, trans_b, a, b, c, wrapped<int32_t>(alpha), wrapped<int32_t>(beta));
       return {};
     case DType::u32:
-      plain<uint32_t>(ctx, s, trans_a, trans_b, a, b, c, static_cast<uint32_t>(alpha), static_cast<uint32_t>(beta));
+      plain<uint32_t>(ctx, s, trans_a, trans_b, a, b, c, wrapped<uint32_t>(alpha), wrapped<uint32_t>(beta));
       return {};
     case DType::i64:
-      plain<int64_t>(ctx, s, trans_a, trans_b, a, b, c, static_cast<int64_t>(alpha), static_cast<int64_t>(beta));
+      plain<int64_t>(ctx, s, trans_a, trans_b, a, b, c, wrapped<int64_t>(alpha), wrapped<int64_t>(beta));
       return {};
     case DType::u64:
-      plain<uint64_t>(ctx, s, trans_a, trans_b, a, b, c, static_cast<uint64_t>(alpha), static_cast<uint64_t>(beta));
+      plain<uint64_t>(ctx, s, trans_a, trans_b, a, b, c, wrapped<uint64_t>(alpha), wrapped<uint64_t>(beta));
       return {};
     default:
       return not_implemented("matrix product of type {}", dtype_name(type));

@@ -11,7 +11,7 @@ Status infer_matmul(ir::Facts& f, DType out, int a_input = 0, int b_input = 1);
 // How the operands of a batched product lie, worked out from concrete shapes. Each batch is one M x K by K x N product.
 struct MatMulShape {
   int64_t m = 0, n = 0, k = 0;
-  int64_t batches = 1;
+  int64_t batches = 1;                      // 0 when the output has no elements
   std::vector<int64_t> a_offset, b_offset;  // elements, by batch; the output is dense
 };
 Result<MatMulShape> matmul_shape(std::span<const int64_t> a, std::span<const int64_t> b);
@@ -41,7 +41,7 @@ class MatMulEngine {
   Tensor packed_;  // of a constant rank-2 B
 };
 
-// The same for f64, i32, i64, u32, u64 (integers wrap): c = alpha * a b + beta * c.
+// The same for f64, i32, i64, u32, u64: c = alpha * a b + beta * c. Integers wrap; their factors are whole numbers.
 Status plain_matmul(KernelContext& ctx, DType type, const MatMulShape& shape, bool trans_a, bool trans_b, const void* a,
                     const void* b, void* c, double alpha = 1, double beta = 0);
 

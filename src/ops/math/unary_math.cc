@@ -1,5 +1,7 @@
 // Mathematics of one input, element by element: Abs ... Tanh's siblings, IsNaN, IsInf, BitwiseNot, Not.
 // The operators differ by the kernel function alone; activations with parameters are in nn/activations.cc.
+#include <cmath>
+
 #include "ops/dispatch.h"
 #include "ops/elementwise.h"
 
@@ -53,6 +55,22 @@ class TestKernel final : public Kernel {
   size_t size_;
 };
 
+// Erf: integers, which version 9 takes too, give the integer part.
+class IntegerErf final : public Kernel {
+ public:
+  Status run(KernelContext& ctx) const override {
+    const TensorView &x = ctx.in(0), &y = ctx.out(0);
+    return dispatch<kIntegers.bits()>(x.dtype, [&]<class T>() {
+      for (int64_t i = 0; i < x.count; ++i)
+        y.as<T>()[i] = static_cast<T>(std::trunc(std::erf(static_cast<double>(x.as<const T>()[i]))));
+    });
+  }
+};
+Result<std::unique_ptr<Kernel>> make_erf(const ir::Node& node) {
+  if (is_integer(node.input(0)->fact.dtype())) return std::unique_ptr<Kernel>(new IntegerErf);
+  return make_unary<UnaryOp::erf>(node);
+}
+
 template <UnaryOp kOp>
 constexpr OpDef row(std::string_view name, DTypes types, int reviewed) {
   return {name, infer_elementwise, {types, make_unary<kOp>, 0}, {.reviewed = reviewed, .in_place_any = true}};
@@ -82,7 +100,7 @@ constexpr OpDef kDefs[] = {
     row<UnaryOp::asinh>("Asinh", kFloats, 22),
     row<UnaryOp::acosh>("Acosh", kFloats, 22),
     row<UnaryOp::atanh>("Atanh", kFloats, 22),
-    row<UnaryOp::erf>("Erf", kFloats, 13),
+    {"Erf", infer_elementwise, {kFloats | kIntegers, make_erf}, {.reviewed = 13, .in_place_any = true}},
     row<UnaryOp::bit_not>("BitwiseNot", kIntegers, 18),
     row<UnaryOp::logical_not>("Not", DType::boolean, 1),
     {"IsNaN", infer_elementwise_bool, cpu<TestKernel>(kFloats | kFloat8), {.reviewed = 20}},

@@ -79,5 +79,10 @@ TEST(UnaryMath, ShapesAndContents) {
   EXPECT_EQ(inferred({.op = "Exp"}, {fact({symbol("N"), 3})}), "{N,3}");
 }
 
+TEST(Erf, IntegersGiveTheIntegerPart) {
+  const OpRun run{.op = "Erf", .opset = 9, .inputs = {tensor<int32_t>({4}, {-7, -1, 0, 6})}};
+  EXPECT_EQ(values<int32_t>(output(run)), (std::vector<int32_t>{-1, 0, 0, 1}));
+}
+
 }  // namespace
 }  // namespace trunnion::ops::test

@@ -106,6 +106,12 @@ TEST(Maps, ZipCastVectorize) {
   EXPECT_EQ(s.items[1].map().keys.data<std::string>()[0], "a");
   EXPECT_EQ(s.items[1].map().values.data<float>()[1], 4);
   EXPECT_FALSE(run(ml("ZipMap", {tensor<float>({1, 3}, {1, 2, 3})}, {{"classlabels_int64s", Ints{1, 2}}})).ok());
+  // Maps are in the order of their keys; of equal labels the first counts.
+  r = run(ml("ZipMap", {tensor<float>({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})}, {{"classlabels_int64s", Ints{9, -1, 4, 9}}}));
+  ASSERT_TRUE(r.ok()) << r.status().message();
+  const Map& second = (*r)[0].sequence().items[1].map();
+  EXPECT_EQ(values<int64_t>(Value(second.keys)), (Ints{-1, 4, 9}));
+  EXPECT_EQ(values<float>(Value(second.values)), (Floats{6, 7, 5}));
 
   const Value map(Map{tensor<int64_t>({2}, {3, 1}), tensor<float>({2}, {0.5f, 7})});
   EXPECT_EQ(values<float>(output(ml("CastMap", {map}, {}))), (Floats{7, 0.5f}));

@@ -117,6 +117,18 @@ TEST(SvmClassifier, TwoClassesAndLinear) {
                        2))
                 .find("do not go with"),
             std::string::npos);
+  // A single class has one probability.
+  r = outputs(ml("SVMClassifier", {tensor<float>({2, 1}, {2, -2})},
+                 {{"coefficients", Floats{1}},
+                  {"support_vectors", Floats{1}},
+                  {"vectors_per_class", Ints{1}},
+                  {"rho", Floats{0}},
+                  {"prob_a", Floats{1}},
+                  {"prob_b", Floats{1}},
+                  {"classlabels_ints", Ints{7}}},
+                 2));
+  EXPECT_EQ(shape(r[1]), (Ints{2, 1}));
+  EXPECT_EQ(values<float>(r[1]), (Floats{1, 1}));
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ struct Params {
   int64_t pairs() const { return classes * (classes - 1) / 2; }
   // Scores of a row.
   int64_t scores() const {
-    return linear() || !prob_a.empty() || classes <= 2 ? std::max<int64_t>(classes, linear() ? 1 : 2) : pairs();
+    if (linear() || !prob_a.empty()) return classes;
+    return classes <= 2 ? 2 : pairs();
   }
 };
 

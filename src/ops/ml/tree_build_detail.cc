@@ -45,9 +45,8 @@ class NodeIndex {
   int64_t find(int64_t tree, int64_t id, size_t near) const {
     // Ids without gaps: as far from `near` as the ids are.
     if (near < entries_.size() && entries_[near].tree == tree) {
-      const int64_t guess = static_cast<int64_t>(near) + (id - entries_[near].id);
-      if (guess >= 0 && guess < static_cast<int64_t>(entries_.size()) && matches(static_cast<size_t>(guess), tree, id))
-        return entries_[static_cast<size_t>(guess)].at;
+      const size_t guess = near + (static_cast<size_t>(id) - static_cast<size_t>(entries_[near].id));  // may wrap
+      if (guess < entries_.size() && matches(guess, tree, id)) return entries_[guess].at;
     }
     const auto it = std::lower_bound(entries_.begin(), entries_.end(), Entry{tree, id, 0}, before);
     return it != entries_.end() && it->tree == tree && it->id == id ? it->at : -1;
@@ -212,11 +211,12 @@ Result<TreeSpec> read_tree_ensemble(const ir::Node& n) {
     TRN_ASSIGN(node.yes, child(yes[i], yes_leaf[i] != 0));
     TRN_ASSIGN(node.no, child(no[i], no_leaf[i] != 0));
     if (node.mode != TreeMode::member) continue;
+    if (member >= s.members.size())
+      return invalid_argument("attribute membership_values has fewer sets than there are nodes that need one");
     node.begin = static_cast<int64_t>(member);
     while (member < s.members.size() && !std::isnan(s.members[member])) ++member;
-    if (member == s.members.size())
-      return invalid_argument("attribute membership_values has fewer sets than there are nodes that need one");
-    node.end = static_cast<int64_t>(member++);
+    node.end = static_cast<int64_t>(member);
+    ++member;  // the NaN behind a set; the last set may go without
   }
   for (size_t i = 0; i < leaves; ++i) {
     s.nodes[count + i].begin = static_cast<int64_t>(i);

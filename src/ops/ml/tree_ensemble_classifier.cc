@@ -132,7 +132,7 @@ constexpr OpDef kDefs[] = {
     {"TreeEnsembleClassifier",
      infer,
      cpu<Maker>(DType::f32 | DType::f64 | DType::i64 | DType::i32),
-     {.reviewed = 3},
+     {.reviewed = 5},
      "ai.onnx.ml"},
 };
 

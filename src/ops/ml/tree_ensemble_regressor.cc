@@ -20,6 +20,10 @@ Result<TreeSpec> read(const ir::Node& n) {
   if (it == std::end(kNames))
     return invalid_argument("attribute aggregate_function is '{}', expected AVERAGE, SUM, MIN or MAX", name);
   s.aggregate = static_cast<TreeAggregate>(it - std::begin(kNames));
+  // With one target the first vote of a leaf is its value: exporters of decision paths repeat it once for each class.
+  if (s.targets == 1)
+    for (TreeSpec::Node& node : s.nodes)
+      if (node.mode == TreeMode::leaf) node.end = std::min(node.end, node.begin + 1);
   return s;
 }
 
@@ -115,7 +119,7 @@ constexpr OpDef kDefs[] = {
     {"TreeEnsembleRegressor",
      infer,
      cpu<Maker>(DType::f32 | DType::f64 | DType::i64 | DType::i32),
-     {.reviewed = 3},
+     {.reviewed = 5},
      "ai.onnx.ml"},
     {"TreeEnsemble", infer, cpu_widened<Maker>(DType::f32 | DType::f64 | DType::f16), {.reviewed = 5}, "ai.onnx.ml"},
 };

@@ -74,6 +74,13 @@ TEST(TreeEnsembleRegressor, TargetsBaseValuesAndAggregates) {
   EXPECT_EQ(values<float>(output(regressor(attrs, tensor<int64_t>({3, 1}, {-1, 1, 0})))),
             (Floats{12, 16, 10, 28, 12, 16}));
 
+  // Votes for one target add up, but with a single target the first one of a leaf is its value.
+  attrs = stump("target", {{1, 0, 2}, {1, 0, 2}, {2, 1, 8}, {2, 1, 1}});
+  attrs.push_back({"n_targets", int64_t{2}});
+  EXPECT_EQ(values<float>(output(regressor(attrs, x))), (Floats{4, 0, 0, 9, 4, 0}));
+  EXPECT_EQ(values<float>(output(regressor(stump("target", {{1, 0, 3}, {1, 0, 3}, {2, 0, 4}, {2, 0, 7}}), x))),
+            (Floats{3, 4, 3}));
+
   std::vector<ir::Attr> two{{"nodes_treeids", Ints{0, 1}},
                             {"nodes_nodeids", Ints{0, 0}},
                             {"nodes_featureids", Ints{0, 0}},
@@ -167,14 +174,16 @@ TEST(TreeEnsembleClassifier, MoreClasses) {
 TEST(TreeEnsembleClassifier, StringLabels) {
   auto attrs = stump("class", {{1, 0, 1}, {2, 1, 1}, {1, 2, 0}});
   attrs.push_back({"classlabels_strings", Strings{"a", "b", "c"}});
-  const auto r = outputs({.op = "TreeEnsembleClassifier",
-                          .opset = 1,
-                          .inputs = {tensor<double>({2, 1}, {-1, 1})},
-                          .attrs = attrs,
-                          .outputs = 2,
-                          .domain = "ai.onnx.ml"});
-  EXPECT_EQ(texts(r[0]), (Strings{"a", "b"}));
-  EXPECT_EQ(values<float>(r[1]), (Floats{1, 0, 0, 0, 1, 0}));
+  for (const int opset : {1, 3, 5}) {  // deprecated in the last, and exporters write it all the same
+    const auto r = outputs({.op = "TreeEnsembleClassifier",
+                            .opset = opset,
+                            .inputs = {tensor<double>({2, 1}, {-1, 1})},
+                            .attrs = attrs,
+                            .outputs = 2,
+                            .domain = "ai.onnx.ml"});
+    EXPECT_EQ(texts(r[0]), (Strings{"a", "b"}));
+    EXPECT_EQ(values<float>(r[1]), (Floats{1, 0, 0, 0, 1, 0}));
+  }
 }
 
 TEST(TreeEnsemble, MembershipAndMissing) {
@@ -201,6 +210,16 @@ TEST(TreeEnsemble, MembershipAndMissing) {
   EXPECT_EQ(values<float>(output(r)), want);
   r.inputs = {half({2, 1}, {8, 9})};
   EXPECT_EQ(widened(output(r)), (Floats{10, 0, 0, 0, 0, 30}));
+  // The last set may lack its NaN, but no set may lack altogether.
+  r.inputs = {tensor<float>({2, 1}, {8, 7})};
+  const auto with_members = [&](std::vector<float> v) {
+    for (ir::Attr& a : r.attrs)
+      if (a.name == "membership_values") a.data = tensor<float>({static_cast<int64_t>(v.size())}, v);
+    return r;
+  };
+  EXPECT_EQ(values<float>(output(with_members({1.2f, 3.7f, 8, NAN, 7}))), (Floats{10, 0, 0, 0, 20, 0}));
+  EXPECT_NE(failure(with_members({1.2f, 3.7f, 8, NAN})).find("fewer sets"), std::string::npos);
+  EXPECT_NE(failure(with_members({1.2f, 3.7f, 8})).find("fewer sets"), std::string::npos);
 }
 
 TEST(TreeEnsemble, SharedAndCircular) {

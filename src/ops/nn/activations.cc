@@ -1,4 +1,5 @@
-// Activations: element-wise operators with at most two float attributes, and Shrink for integers.
+// Activations: element-wise operators with at most two float attributes, and Shrink for integers. ThresholdedRelu has a
+// form of its own before opset 10: experimental there, never in the specification.
 #include <cmath>
 
 #include "ops/dispatch.h"
@@ -82,7 +83,12 @@ constexpr OpDef kDefs[] = {
     row("Elu", kFloats, make_elu, 22),
     row("Selu", kFloats, make_selu, 22),
     row("Celu", kFloats, make_celu, 28),
-    row("ThresholdedRelu", kFloats, make_thresholded_relu, 22),
+    {"ThresholdedRelu",
+     infer_elementwise,
+     {kFloats, make_thresholded_relu, 0},
+     {.reviewed = 22, .in_place_any = true},
+     "",
+     "ThresholdedRelu 1 experimental (X:T) -> (Y:T) {alpha:f=1} T=float"},
     row("Sigmoid", kFloats, make_unary<UnaryOp::sigmoid>, 13),
     row("Tanh", kFloats, make_unary<UnaryOp::tanh>, 13),
     row("HardSigmoid", kFloats, make_hard_sigmoid, 22),

@@ -2,7 +2,7 @@
 // values.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <limits>
 
 #include "kernels/convert.h"
 #include "ops/dispatch.h"
@@ -188,7 +188,6 @@ class AttentionKernel final : public Kernel {
   Status run(KernelContext& ctx) const override {
     const State& st = *ctx.state<State>();
     const AttentionShape& s = st.shape;
-    if (ctx.out(0).count == 0 && !ctx.has_out(1) && !ctx.has_out(2)) return {};
     AttentionArgs a;
     a.q = rows(ctx.in(0), st.flat, s.head_size);
     a.k = cached(ctx, st, 1, 4, s.head_size, st.keys_at);
@@ -216,7 +215,8 @@ class AttentionKernel final : public Kernel {
     if (ctx.has_in(3)) set_mask(ctx, st, a);
     a.stage = p_.stage;
     if (ctx.has_out(3)) a.scores = ctx.out(3).as<float>();
-    attention(ctx, s, a, ctx.scratch() + st.attention_at);
+    if (ctx.out(0).count > 0 || (ctx.has_out(3) && ctx.out(3).count > 0))
+      attention(ctx, s, a, ctx.scratch() + st.attention_at);
     return {};
   }
 
@@ -234,23 +234,17 @@ class AttentionKernel final : public Kernel {
                               size_t scratch_at) {
     const AttentionRows fresh = rows(ctx.in(input), st.flat, head);
     if (!ctx.has_in(past) && !ctx.has_out(input)) return fresh;
-    float* to = ctx.has_out(input) ? ctx.out(input).as<float>() : reinterpret_cast<float*>(ctx.scratch() + scratch_at);
-    const int64_t keys = st.shape.keys, heads = st.shape.kv_heads;
-    const float* old = ctx.has_in(past) ? ctx.in(past).as<float>() : nullptr;
-    const auto row_bytes = static_cast<size_t>(head) * sizeof(float);
-    if (row_bytes > 0)
-      ctx.parallel_for(st.shape.batch * heads, 65536 / std::max<int64_t>(keys * head, 1) + 1,
-                       [&](int64_t begin, int64_t end) {
-                         for (int64_t i = begin; i < end; ++i) {
-                           float* block = to + i * keys * head;
-                           if (old && st.past)
-                             std::memcpy(block, old + i * st.past * head, static_cast<size_t>(st.past) * row_bytes);
-                           const float* from = fresh.data + i / heads * fresh.batch_step + i % heads * fresh.head_step;
-                           for (int64_t r = 0; r < st.new_keys; ++r)
-                             std::memcpy(block + (st.past + r) * head, from + r * fresh.row_step, row_bytes);
-                         }
-                       });
-    return {to, heads * keys * head, keys * head, head};
+    AppendRows append;
+    append.batch = st.shape.batch;
+    append.heads = st.shape.kv_heads;
+    append.size = head;
+    append.old = ctx.has_in(past) ? ctx.in(past).as<const float>() : nullptr;
+    append.old_rows = append.past = st.past;
+    append.fresh = fresh;
+    append.to = ctx.has_out(input) ? ctx.out(input).as<float>() : reinterpret_cast<float*>(ctx.scratch() + scratch_at);
+    append.rows = st.shape.keys;
+    append.count = st.new_keys;
+    return append_rows(ctx, append);
   }
 
   static void set_mask(KernelContext& ctx, const State& st, AttentionArgs& a) {
@@ -276,9 +270,168 @@ class AttentionKernel final : public Kernel {
   Params p_;
 };
 
-// f64 is left to the operator's function body.
-constexpr OpDef kDefs[] = {
-    {"Attention", infer, cpu_widened<AttentionKernel>(kF32 | DType::f16 | DType::bf16), {.reviewed = 25}}};
+// The same in f64 by plain loops, for nodes with an operand of that type.
+class PlainAttention final : public Kernel {
+ public:
+  explicit PlainAttention(Params p) : p_(p) {}
+
+  Status run(KernelContext& ctx) const override {
+    bool wanted = false;
+    for (int i = 0; i < ctx.outputs(); ++i) wanted |= ctx.has_out(i) && ctx.out(i).count > 0;
+    if (!wanted) return {};
+    const auto shape = [&](int i) { return ctx.has_in(i) ? to_symbolic(ctx.in(i).shape()) : SymShape(); };
+    const SymShape past_k = shape(4), past_v = shape(5);
+    TRN_ASSIGN(const Sizes sizes_known, sizes(p_, shape(0), shape(1), shape(2), ctx.has_in(4) ? &past_k : nullptr,
+                                              ctx.has_in(5) ? &past_v : nullptr));
+    Work w;
+    w.s = {sizes_known.batch.value(),   sizes_known.heads.value(),  sizes_known.kv_heads.value(),
+           sizes_known.queries.value(), sizes_known.keys().value(), sizes_known.head.value(),
+           sizes_known.v_head.value()};
+    w.past = sizes_known.past.value();
+    w.flat = sizes_known.flat;
+    const AttentionShape& s = w.s;
+    TRN_ASSIGN(w.q, widened(ctx.in(0)));
+    TRN_ASSIGN(w.k, cached(ctx, w, 1, 4, s.head_size));
+    TRN_ASSIGN(w.v, cached(ctx, w, 2, 5, s.v_head_size));
+    if (ctx.has_in(3) && ctx.in(3).dtype != DType::boolean) {
+      TRN_ASSIGN(w.bias, widened(ctx.in(3)));
+    }
+    if (ctx.has_in(6)) {
+      if (ctx.in(6).count != s.batch)
+        return invalid_argument("nonpad_kv_seqlen has {} elements, the batch has {}", ctx.in(6).count, s.batch);
+      for (int64_t b = 0; b < s.batch; ++b)
+        if (const int64_t n = ctx.in(6).as<int64_t>()[b]; n < 0 || n > s.keys)
+          return invalid_argument("nonpad_kv_seqlen[{}] is {}, expected 0 to {}", b, n, s.keys);
+    }
+    const int64_t scores[] = {s.batch * s.heads * s.queries, s.keys};
+    TRN_ASSIGN(w.scores, Tensor::allocate(DType::f64, scores));
+    TRN_ASSIGN(w.seen, Tensor::allocate(DType::f64, scores));
+    TRN_ASSIGN(w.y, Tensor::allocate(DType::f64, ctx.out(0).shape()));
+    ctx.parallel_for(scores[0], 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        run_row(ctx, w, i / s.queries / s.heads, i / s.queries % s.heads, i % s.queries);
+    });
+    narrowed(w.y, ctx.out(0));
+    if (ctx.has_out(1)) narrowed(w.k, ctx.out(1));
+    if (ctx.has_out(2)) narrowed(w.v, ctx.out(2));
+    if (ctx.has_out(3)) narrowed(w.seen, ctx.out(3));
+    return {};
+  }
+
+ private:
+  struct Work {
+    AttentionShape s;
+    int64_t past = 0;
+    bool flat = false;
+    Tensor q, k, v, bias;    // k and v with the past, [batch, heads, keys, size]
+    Tensor scores, seen, y;  // seen: the scores at the stage that output 3 shows
+  };
+
+  static Result<Tensor> widened(const TensorView& t) {
+    TRN_ASSIGN(Tensor out, Tensor::allocate(DType::f64, t.shape()));
+    kernels::convert(elem(t.dtype), kernels::Elem::f64)(t.data, out.raw(), static_cast<size_t>(t.count), {});
+    return out;
+  }
+  static void narrowed(const Tensor& t, const TensorView& to) {
+    kernels::convert(kernels::Elem::f64, elem(to.dtype))(t.raw(), to.data, static_cast<size_t>(to.count), {});
+  }
+
+  static Result<Tensor> cached(KernelContext& ctx, const Work& w, int input, int past, int64_t size) {
+    const int64_t heads = w.s.kv_heads, fresh = w.s.keys - w.past;
+    const int64_t dims[] = {w.s.batch, heads, w.s.keys, size};
+    TRN_ASSIGN(Tensor out, Tensor::allocate(DType::f64, dims));
+    TRN_ASSIGN(const Tensor now, widened(ctx.in(input)));
+    Tensor old;
+    if (ctx.has_in(past)) {
+      TRN_ASSIGN(old, widened(ctx.in(past)));
+    }
+    for (int64_t i = 0; i < w.s.batch * heads; ++i) {
+      double* to = out.data<double>() + i * w.s.keys * size;
+      if (old.valid()) std::copy_n(old.data<double>() + i * w.past * size, w.past * size, to);
+      for (int64_t r = 0; r < fresh; ++r) {
+        const int64_t row = w.flat ? (i / heads * fresh + r) * heads + i % heads : i * fresh + r;
+        std::copy_n(now.data<double>() + row * size, size, to + (w.past + r) * size);
+      }
+    }
+    return out;
+  }
+
+  void run_row(KernelContext& ctx, const Work& w, int64_t b, int64_t h, int64_t i) const {
+    const AttentionShape& s = w.s;
+    const int64_t kv = b * s.kv_heads + h / (s.heads / s.kv_heads), row = (b * s.heads + h) * s.queries + i;
+    const int64_t at = w.flat ? (b * s.queries + i) * s.heads + h : row;
+    const double* q = w.q.data<double>() + at * s.head_size;
+    double *score = w.scores.data<double>() + row * s.keys, *seen = w.seen.data<double>() + row * s.keys;
+    const double scale =
+        p_.scale != 0 ? static_cast<double>(p_.scale) : 1 / std::sqrt(static_cast<double>(s.head_size));
+    const auto show = [&](int stage) {
+      if (p_.stage == stage) std::copy_n(score, s.keys, seen);
+    };
+    for (int64_t j = 0; j < s.keys; ++j) {
+      const double* k = w.k.data<double>() + (kv * s.keys + j) * s.head_size;
+      double sum = 0;
+      for (int64_t d = 0; d < s.head_size; ++d) sum += q[d] * k[d];
+      score[j] = sum * scale;
+    }
+    show(0);
+    if (const double cap = p_.softcap; cap != 0)
+      for (int64_t j = 0; j < s.keys; ++j) score[j] = cap * std::tanh(score[j] / cap);
+    show(1);
+    constexpr double kMasked = -std::numeric_limits<double>::infinity();
+    int64_t first = 0, last = s.keys, position = w.past + i;
+    if (ctx.has_in(6)) {
+      last = ctx.in(6).as<int64_t>()[b];
+      if (!ctx.has_in(4)) position = last - s.queries + i;
+    }
+    if (p_.causal) last = std::min(last, position + 1);
+    if (p_.right >= 0 && p_.right < s.keys) last = std::min(last, position + p_.right + 1);
+    if (p_.left >= 0 && p_.left <= position) first = position - p_.left;
+    int64_t mask = 0;
+    if (ctx.has_in(3)) {
+      const TensorView& m = ctx.in(3);
+      last = std::min(last, m.dim(m.rank - 1));
+      int64_t step = m.dim(m.rank - 1);
+      const int64_t index[] = {i, h, b};
+      for (int d = m.rank - 2, n = 0; d >= 0; --d, ++n) {
+        if (m.dim(d) != 1) mask += index[n] * step;
+        step *= m.dim(d);
+      }
+    }
+    double most = kMasked;
+    for (int64_t j = 0; j < s.keys; ++j) {
+      if (j < first || j >= last)
+        score[j] = kMasked;
+      else if (w.bias.valid())
+        score[j] += w.bias.data<double>()[mask + j];
+      else if (ctx.has_in(3) && !ctx.in(3).as<bool>()[mask + j])
+        score[j] = kMasked;
+      most = std::max(most, score[j]);
+    }
+    show(2);
+    double sum = 0;
+    for (int64_t j = 0; j < s.keys; ++j) sum += score[j] = most == kMasked ? 0 : std::exp(score[j] - most);
+    for (int64_t j = 0; j < s.keys && sum != 0; ++j) score[j] /= sum;
+    show(3);
+    double* y = w.y.data<double>() + at * s.v_head_size;
+    std::fill_n(y, s.v_head_size, 0.0);
+    for (int64_t j = 0; j < s.keys; ++j)
+      for (int64_t d = 0; d < s.v_head_size && score[j] != 0; ++d)
+        y[d] += score[j] * w.v.data<double>()[(kv * s.keys + j) * s.v_head_size + d];
+  }
+
+  Params p_;
+};
+
+Result<std::unique_ptr<Kernel>> make_attention(const ir::Node& node) {
+  for (int i : {0, 2})
+    if (node.input(i) && node.input(i)->fact.dtype() == DType::f64) {
+      TRN_ASSIGN(const Params p, read(node));
+      return std::unique_ptr<Kernel>(new PlainAttention(p));
+    }
+  return make_widened<AttentionKernel>(node);
+}
+
+constexpr OpDef kDefs[] = {{"Attention", infer, {kFloats, make_attention}, {.reviewed = 25}}};
 
 }  // namespace
 

@@ -204,5 +204,53 @@ TEST(RotaryEmbedding, HalvesAndPairs) {
   EXPECT_NE(failure(r).find("position_ids[1] is 2"), std::string::npos);
 }
 
+// The plain path in double precision gives what the other one gives.
+TEST(Attention, DoublePrecision) {
+  const auto numbers = [](std::initializer_list<int64_t> dims, float step) {
+    int64_t n = 1;
+    for (int64_t d : dims) n *= d;
+    Floats v;
+    for (int64_t i = 0; i < n; ++i) v.push_back(std::sin(step * static_cast<float>(i)));
+    return tensor<float>(dims, v);
+  };
+  const auto wide = [](const Value& v) {
+    const Tensor& t = v.tensor();
+    auto out = Tensor::allocate(DType::f64, t.shape());
+    for (int64_t i = 0; i < t.count(); ++i) out->data<double>()[i] = static_cast<double>(t.data<float>()[i]);
+    return Value(*out);
+  };
+  const auto compare = [&](std::vector<Value> inputs, std::vector<ir::Attr> attrs, int outs) {
+    OpRun run{.op = "Attention", .opset = 24, .inputs = std::move(inputs), .attrs = std::move(attrs), .outputs = outs};
+    const auto narrow = outputs(run);
+    for (Value& v : run.inputs)
+      if (v.tensor().valid() && v.tensor().dtype() == DType::f32) v = wide(v);
+    const auto y = outputs(run);
+    for (int k = 0; k < outs; ++k) {
+      const auto a = values<float>(narrow[static_cast<size_t>(k)]);
+      const auto b = values<double>(y[static_cast<size_t>(k)]);
+      ASSERT_EQ(a.size(), b.size());
+      for (size_t i = 0; i < a.size(); ++i)
+        if (std::isfinite(a[i])) EXPECT_NEAR(static_cast<double>(a[i]), b[i], 1e-5) << k << " " << i;
+    }
+  };
+  const Value q = numbers({2, 4, 3, 5}, 0.7f), k = numbers({2, 2, 4, 5}, 0.3f), v = numbers({2, 2, 4, 2}, 1.1f);
+  compare({q, k, v}, {}, 1);
+  compare({q, k, v, numbers({3, 4}, 0.9f)}, {{"softcap", 0.5f}, {"qk_matmul_output_mode", int64_t{1}}}, 4);
+  compare({q, k, v, Tensor{}, numbers({2, 2, 2, 5}, 0.2f), numbers({2, 2, 2, 2}, 0.4f)},
+          {{"is_causal", int64_t{1}}, {"qk_matmul_output_mode", int64_t{3}}}, 4);
+  compare({q, k, v, Tensor{}, Tensor{}, Tensor{}, tensor<int64_t>({2}, {3, 4})}, {{"is_causal", int64_t{1}}}, 1);
+  compare({numbers({2, 3, 8}, 0.6f), numbers({2, 4, 4}, 0.2f), numbers({2, 4, 6}, 0.5f)},
+          {{"q_num_heads", int64_t{4}}, {"kv_num_heads", int64_t{2}}, {"scale", 0.3f}}, 3);
+}
+
+TEST(Attention, HeadsWithoutElements) {
+  OpRun run{.op = "Attention",
+            .opset = 23,
+            .inputs = {tensor<float>({1, 2, 0}, {}), tensor<float>({1, 2, 0}, {}), tensor<float>({1, 2, 0}, {})},
+            .attrs = {{"q_num_heads", int64_t{1} << 40}, {"kv_num_heads", int64_t{1} << 40}},
+            .outputs = 3};
+  EXPECT_EQ(shape(output(run)), (Ints{1, 2, 0}));
+}
+
 }  // namespace
 }  // namespace trunnion::ops::test

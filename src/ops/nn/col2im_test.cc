@@ -41,5 +41,14 @@ TEST(Col2Im, Checks) {
             "{N,?,H,W}");
 }
 
+TEST(Col2Im, ComplexNumbers) {
+  // Two blocks of two elements that overlap in the middle of an image of 1 x 3; real and imaginary parts in turn.
+  const OpRun run{.op = "Col2Im",
+                  .opset = 18,
+                  .inputs = {raw<float>(DType::c64, {1, 2, 2}, {1, 10, 2, 20, 3, 30, 4, 40}),
+                             tensor<int64_t>({2}, {1, 3}), tensor<int64_t>({2}, {1, 2})}};
+  EXPECT_EQ(raw_values<float>(output(run)), (Floats{1, 10, 5, 50, 4, 40}));
+}
+
 }  // namespace
 }  // namespace trunnion::ops::test

@@ -19,7 +19,8 @@ Status check_list(const std::vector<int64_t>& v, size_t want, const char* name, 
   if (v.size() != want) return invalid_argument("attribute {} has {} entries, {} are needed", name, v.size(), want);
   for (int64_t e : v)
     if (e < least || e > INT32_MAX)
-      return invalid_argument("attribute {} is [{}]: every entry must be at least {}", name, fmt::join(v, ","), least);
+      return invalid_argument("attribute {} is [{}]: every entry must be {} to {}", name, fmt::join(v, ","), least,
+                              INT32_MAX);
   return {};
 }
 

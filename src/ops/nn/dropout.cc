@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/convert.h"
 #include "ops/dispatch.h"
 #include "ops/elementwise.h"
 #include "ops/move.h"
@@ -47,6 +48,7 @@ class DropoutKernel final : public Kernel {
     }
     if (!(ratio >= 0 && ratio < 1)) return invalid_argument("ratio is {}, expected a value in [0, 1)", ratio);
     if (training && ratio > 0) {
+      if (kFloat8.has(x.dtype)) return drop_float8(ctx, ratio);
       return dispatch<kFloats.bits()>(x.dtype, [&]<class T>() -> Status { return drop<T>(ctx, ratio); });
     }
     if (ctx.has_out(0) && ctx.out(0).data != x.data) copy_elements(ctx, x.data, ctx.out(0).data, x.count, x.dtype);
@@ -68,6 +70,10 @@ class DropoutKernel final : public Kernel {
 
   static Status read_ratio(const TensorView& v, double& ratio) {
     if (v.count != 1) return invalid_argument("ratio has {} elements, needs one", v.count);
+    if (kFloat8.has(v.dtype)) {
+      ratio = static_cast<double>(kernels::small_float_to_f32(*v.as<uint8_t>(), elem(v.dtype)));
+      return {};
+    }
     return dispatch<kFloats.bits()>(
         v.dtype, [&]<class T>() { ratio = static_cast<double>(static_cast<Compute<T>>(*v.as<T>())); });
   }
@@ -86,6 +92,20 @@ class DropoutKernel final : public Kernel {
         ctx.out(1).as<bool>()[i] = keep;
       else
         ctx.out(1).as<T>()[i] = T(keep ? 1.0f : 0.0f);
+    }
+    return {};
+  }
+
+  // The same elements are kept as of any other type.
+  Status drop_float8(KernelContext& ctx, double ratio) const {
+    RandomStream stream = seeds_.next();
+    const TensorView& x = ctx.in(0);
+    const auto scale = static_cast<float>(1 / (1 - ratio));
+    for (int64_t i = 0; i < x.count; ++i) {
+      const bool keep = stream.uniform() >= ratio;
+      const float v = keep ? kernels::small_float_to_f32(x.as<uint8_t>()[i], elem(x.dtype)) * scale : 0.0f;
+      if (ctx.has_out(0)) ctx.out(0).as<uint8_t>()[i] = kernels::f32_to_small_float(v, elem(x.dtype), {});
+      if (ctx.has_out(1)) ctx.out(1).as<bool>()[i] = keep;
     }
     return {};
   }

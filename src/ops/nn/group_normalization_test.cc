@@ -31,6 +31,19 @@ TEST(GroupNormalization, Groups) {
        {-1, 2, -1, 2});
 }
 
+// The deprecated form has a scale and a bias for each group.
+TEST(GroupNormalization, Opset18) {
+  const OpRun r{
+      .op = "GroupNormalization",
+      .opset = 18,
+      .inputs = {tensor<float>({1, 4, 1}, {1, 3, 10, 20}), tensor<float>({2}, {1, 2}), tensor<float>({2}, {0, 5})},
+      .attrs = {{"num_groups", int64_t{2}}, {"epsilon", 0.0f}}};
+  near(values<float>(output(r)), {-1, 1, 3, 7});
+  OpRun channels = r;
+  channels.inputs[1] = tensor<float>({4}, {1, 1, 1, 1});
+  EXPECT_NE(failure(channels).find("input 1 has 4 elements, needs 2"), std::string::npos);
+}
+
 TEST(GroupNormalization, Checks) {
   const OpRun r{.op = "GroupNormalization",
                 .opset = 21,

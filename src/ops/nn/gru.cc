@@ -1,5 +1,5 @@
 // GRU (ai.onnx 1, 3, 7, 14, 22).
-#include "ops/nn/recurrent_detail.h"
+#include "ops/nn/recurrent_plain_detail.h"
 #include "ops/widen.h"
 
 namespace trunnion::ops {
@@ -17,6 +17,8 @@ class GruKernel final : public RecurrentKernel {
   static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) {
     TRN_ASSIGN(RecurrentParams p, read_recurrent(node, 3, kDefaults));
     const bool linear = node.since() >= 3 && node.attr("linear_before_reset", 0) != 0;
+    if (node.input(0)->fact.dtype() == DType::f64)
+      return make_plain_recurrent(std::move(p), {.linear_before_reset = linear});
     // The hidden gate is multiplied with the state, or on its own with the reset state.
     std::vector<Part> parts = linear ? std::vector<Part>{{0, 3}} : std::vector<Part>{{0, 2}, {2, 1}};
     auto kernel = std::unique_ptr<GruKernel>(new GruKernel(std::move(p), std::move(parts), linear));
@@ -61,7 +63,7 @@ class GruKernel final : public RecurrentKernel {
   bool linear_;
 };
 
-constexpr OpDef kDefs[] = {{"GRU", infer, cpu_widened<GruKernel>(kF32 | DType::f16 | DType::bf16), {.reviewed = 22}}};
+constexpr OpDef kDefs[] = {{"GRU", infer, cpu_widened<GruKernel>(kFloats), {.reviewed = 22}}};
 
 }  // namespace
 

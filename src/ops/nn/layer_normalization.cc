@@ -1,5 +1,6 @@
-// LayerNormalization (ai.onnx 17) and RMSNormalization (23): rows made of the axes from `axis` on are normalized, then
-// scaled and shifted by tensors that broadcast to the input.
+// LayerNormalization (ai.onnx 17), RMSNormalization (23), and what ONNX Runtime has in that domain besides: the older
+// LayerNormalization, and SimplifiedLayerNormalization, which is RMSNormalization with a second output. Rows made of
+// the axes from `axis` on are normalized, then scaled and shifted by tensors that broadcast to the input.
 #include <algorithm>
 #include <cmath>
 
@@ -18,9 +19,11 @@ struct Params {
   int64_t axis;
   float epsilon;
   bool rms;
+  int mean, inv;  // outputs; 0: there is none
 };
 Params read(const ir::Node& n) {
-  return {n.attr("axis", -1), n.attr("epsilon", 1e-5f), n.op_type() == "RMSNormalization"};
+  const bool rms = n.op_type() != "LayerNormalization";
+  return {n.attr("axis", -1), n.attr("epsilon", 1e-5f), rms, rms ? 0 : 1, rms ? 1 : 2};
 }
 
 Status infer(const ir::Node& n, ir::Facts& f) {
@@ -109,8 +112,8 @@ class NormKernel final : public Kernel {
       kernels::convert(elem(ctx.in(0).dtype), elem(y.dtype))(x, ctx.scratch(), static_cast<size_t>(y.count), {});
       x = ctx.scratch();
     }
-    float* mean = ctx.has_out(1) ? ctx.out(1).as<float>() : nullptr;
-    float* inv = ctx.has_out(2) ? ctx.out(2).as<float>() : nullptr;
+    float* mean = p_.mean && ctx.has_out(p_.mean) ? ctx.out(p_.mean).as<float>() : nullptr;
+    float* inv = ctx.has_out(p_.inv) ? ctx.out(p_.inv).as<float>() : nullptr;
     ctx.parallel_for(s.rows, 8192 / s.cols + 1, [&](int64_t begin, int64_t end) {
       const int64_t at = begin * s.cols;
       float *m = mean ? mean + begin : nullptr, *v = inv ? inv + begin : nullptr;
@@ -157,9 +160,23 @@ class NormKernel final : public Kernel {
   Params p_;
 };
 
+// The schema row serves opsets before 17.
 constexpr OpDef kDefs[] = {
-    {"LayerNormalization", infer, cpu_widened<NormKernel>(kFloats), {.reviewed = 17, .in_place = {{0, 0}}}},
+    {"LayerNormalization",
+     infer,
+     cpu_widened<NormKernel>(kFloats),
+     {.reviewed = 17, .in_place = {{0, 0}}},
+     "",
+     "LayerNormalization 1 (X:T, Scale:V, B?:V) -> (Y:V, Mean?:U, InvStdDev?:U) {axis:i=-1, epsilon:f=1e-5, "
+     "stash_type:i=1} T=float|bf16 U=f32|f64|bf16 V=float|bf16"},
     {"RMSNormalization", infer, cpu_widened<NormKernel>(kFloats), {.reviewed = 23, .in_place = {{0, 0}}}},
+    {"SimplifiedLayerNormalization",
+     infer,
+     cpu_widened<NormKernel>(kFloats),
+     {.reviewed = 1, .in_place = {{0, 0}}},
+     "",
+     "SimplifiedLayerNormalization 1 (X:T, scale:V) -> (Y:V, inv_std_var?:U) {axis:i=-1, epsilon:f=1e-5, "
+     "stash_type:i=1} T=float|bf16 U=f32|f64 V=float|bf16"},
 };
 
 }  // namespace

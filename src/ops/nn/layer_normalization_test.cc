@@ -65,5 +65,22 @@ TEST(LayerNormalization, Rms) {
   EXPECT_NEAR(wide[1], 8 / rms, 1e-5);
 }
 
+TEST(LayerNormalization, WhatOnnxRuntimeAddsToTheDomain) {
+  const double rms = std::sqrt(12.5);
+  const auto out = outputs({.op = "SimplifiedLayerNormalization",
+                            .opset = 11,
+                            .inputs = {tensor<float>({1, 2}, {3, 4}), tensor<float>({2}, {1, 2})},
+                            .attrs = {{"epsilon", 0.0f}},
+                            .outputs = 2});
+  near(values<float>(out[0]), {3 / rms, 8 / rms});
+  near(values<float>(out[1]), {1 / rms});
+  EXPECT_EQ(shape(out[1]), (Ints{1, 1}));
+  near(values<float>(output({.op = "LayerNormalization",
+                             .opset = 11,
+                             .inputs = {tensor<float>({1, 2}, {1, 3}), tensor<float>({2}, {1, 2})},
+                             .attrs = {{"epsilon", 0.0f}}})),
+       {-1, 2});
+}
+
 }  // namespace
 }  // namespace trunnion::ops::test

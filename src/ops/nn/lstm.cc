@@ -1,5 +1,5 @@
 // LSTM (ai.onnx 1, 7, 14, 22).
-#include "ops/nn/recurrent_detail.h"
+#include "ops/nn/recurrent_plain_detail.h"
 #include "ops/widen.h"
 
 namespace trunnion::ops {
@@ -17,7 +17,10 @@ class LstmKernel final : public RecurrentKernel {
  public:
   static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) {
     TRN_ASSIGN(RecurrentParams p, read_recurrent(node, 4, kDefaults));
-    auto kernel = std::unique_ptr<LstmKernel>(new LstmKernel(std::move(p), node.attr("input_forget", 0) != 0));
+    const bool input_forget = node.attr("input_forget", 0) != 0;
+    if (node.input(0)->fact.dtype() == DType::f64)
+      return make_plain_recurrent(std::move(p), {.input_forget = input_forget});
+    auto kernel = std::unique_ptr<LstmKernel>(new LstmKernel(std::move(p), input_forget));
     TRN_TRY(kernel->pack_constants(node));
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
@@ -50,7 +53,7 @@ class LstmKernel final : public RecurrentKernel {
   bool input_forget_;
 };
 
-constexpr OpDef kDefs[] = {{"LSTM", infer, cpu_widened<LstmKernel>(kF32 | DType::f16 | DType::bf16), {.reviewed = 22}}};
+constexpr OpDef kDefs[] = {{"LSTM", infer, cpu_widened<LstmKernel>(kFloats), {.reviewed = 22}}};
 
 }  // namespace
 

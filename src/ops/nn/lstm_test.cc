@@ -198,6 +198,9 @@ TEST(Recurrent, ShapesAndChecks) {
   EXPECT_NE(failure({.op = "RNN", .opset = 14, .inputs = {w, w, w, Tensor(), tensor<int32_t>({1}, {5})}})
                 .find("sequence_lens[0] is 5"),
             std::string::npos);
+  EXPECT_NE(failure({.op = "RNN", .opset = 14, .inputs = {tensor<float>({0, int64_t{1} << 60, 1}, {}), w, w}})
+                .find("too large"),
+            std::string::npos);
   const auto y = output({.op = "RNN",
                          .opset = 14,
                          .inputs = {half({1, 1, 1}, {.5}), half({1, 1, 1}, {1}), half({1, 1, 1}, {1})},

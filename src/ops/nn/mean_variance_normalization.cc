@@ -1,4 +1,5 @@
-// MeanVarianceNormalization (ai.onnx 9, 13): (x - mean) / (standard deviation + 1e-9) over a set of axes.
+// MeanVarianceNormalization (ai.onnx 9, 13): (x - mean) / (standard deviation + 1e-9) over a set of axes. The
+// experimental version 1 has flags for the channels and for the division.
 #include <cmath>
 
 #include "ops/dispatch.h"
@@ -8,10 +9,19 @@
 namespace trunnion::ops {
 namespace {
 
-std::vector<int64_t> axes(const ir::Node& n) { return n.ints("axes", {0, 2, 3}); }
+struct Params {
+  std::vector<int64_t> axes;
+  bool divide = true;
+};
+Params read(const ir::Node& n) {
+  if (n.since() >= 9) return {n.ints("axes", {0, 2, 3})};
+  const bool divide = n.attr("normalize_variance", 1) != 0;
+  if (n.attr("across_channels", 0) != 0) return {{0, 1, 2, 3}, divide};
+  return {{0, 2, 3}, divide};
+}
 
 Status infer(const ir::Node& n, ir::Facts& f) {
-  if (f.has_rank(0)) TRN_TRY(normalize_axes(axes(n), f.in(0).rank(), "axis"));
+  if (f.has_rank(0)) TRN_TRY(normalize_axes(read(n).axes, f.in(0).rank(), "axis"));
   return infer_elementwise(n, f);
 }
 
@@ -23,13 +33,13 @@ struct MvnState final : KernelState {
 class MvnKernel final : public Kernel {
  public:
   static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) {
-    return std::unique_ptr<Kernel>(new MvnKernel(axes(node)));
+    return std::unique_ptr<Kernel>(new MvnKernel(read(node)));
   }
 
   Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override {
     auto s = std::make_unique<MvnState>();
     const TensorView& x = ctx.in(0);
-    TRN_ASSIGN(const auto reduced, normalize_axes(axes_, x.rank, "axis"));
+    TRN_ASSIGN(const auto reduced, normalize_axes(p_.axes, x.rank, "axis"));
     s->kept_stride.resize(static_cast<size_t>(x.rank));
     for (int d = x.rank; d-- > 0;) {
       if (std::find(reduced.begin(), reduced.end(), d) != reduced.end()) continue;
@@ -52,14 +62,18 @@ class MvnKernel final : public Kernel {
       T* to = y.as<T>();
       each(x, s, [&](int64_t i, int64_t k) { mean[k] += from[i]; });
       for (int64_t k = 0; k < s.sums; ++k) mean[k] /= n;
-      each(x, s, [&](int64_t i, int64_t k) { var[k] += (from[i] - mean[k]) * (from[i] - mean[k]); });
-      for (int64_t k = 0; k < s.sums; ++k) var[k] = 1 / (std::sqrt(var[k] / n) + 1e-9);
+      if (p_.divide) {
+        each(x, s, [&](int64_t i, int64_t k) { var[k] += (from[i] - mean[k]) * (from[i] - mean[k]); });
+        for (int64_t k = 0; k < s.sums; ++k) var[k] = 1 / (std::sqrt(var[k] / n) + 1e-9);
+      } else {
+        std::fill_n(var, s.sums, 1.0);
+      }
       each(x, s, [&](int64_t i, int64_t k) { to[i] = static_cast<T>((from[i] - mean[k]) * var[k]); });
     });
   }
 
  private:
-  explicit MvnKernel(std::vector<int64_t> axes) : axes_(std::move(axes)) {}
+  explicit MvnKernel(Params p) : p_(std::move(p)) {}
 
   // fn(element, its sum) for all elements in order.
   template <class F>
@@ -77,11 +91,17 @@ class MvnKernel final : public Kernel {
     }
   }
 
-  std::vector<int64_t> axes_;
+  Params p_;
 };
 
 constexpr OpDef kDefs[] = {
-    {"MeanVarianceNormalization", infer, cpu_widened<MvnKernel>(kFloats), {.reviewed = 13, .in_place = {{0, 0}}}}};
+    {"MeanVarianceNormalization",
+     infer,
+     cpu_widened<MvnKernel>(kFloats),
+     {.reviewed = 13, .in_place = {{0, 0}}},
+     "",
+     "MeanVarianceNormalization 1 experimental (input:T) -> (output:T) {across_channels:i=0, normalize_variance:i=1} "
+     "T=float"}};
 
 }  // namespace
 

@@ -190,6 +190,10 @@ Result<std::unique_ptr<KernelState>> RecurrentKernel::prepare(PrepareContext& ct
   const int64_t rows = p_.gates * s->hidden, m = s->seq * s->batch;
   if (ctx.in(1).dim(1) != rows || ctx.in(2).dim(1) != rows)
     return invalid_argument("inputs 1 and 2 have {} and {} rows, need {}", ctx.in(1).dim(1), ctx.in(2).dim(1), rows);
+  // Without features an input may state any number of rows.
+  const int64_t cells[] = {std::max<int64_t>(1, s->seq), s->batch, s->hidden, 16 * p_.directions * (p_.gates + 1)};
+  if (element_count(cells) < 0)
+    return invalid_argument("input 0 of shape {} is too large for {} cells", shape_text(x.shape()), s->hidden);
   const int threads = ctx.threads(), step_threads = p_.directions == 1 ? threads : 1;
   s->input_grid = kernels::gemm_grid(m, rows, s->inputs, threads);
   size_t end = 0;

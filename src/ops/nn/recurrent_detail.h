@@ -31,6 +31,7 @@ class RecurrentKernel : public Kernel {
  public:
   Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override;
   Status run(KernelContext& ctx) const override;
+  bool reads_input(int i) const override { return !(i == 1 && w_.valid()) && !(i == 2 && r_.valid()); }
 
  protected:
   struct State;

@@ -1,5 +1,5 @@
 // RNN (ai.onnx 1, 7, 14, 22): h = f(x W + h R + biases).
-#include "ops/nn/recurrent_detail.h"
+#include "ops/nn/recurrent_plain_detail.h"
 #include "ops/widen.h"
 
 namespace trunnion::ops {
@@ -16,6 +16,7 @@ class RnnKernel final : public RecurrentKernel {
  public:
   static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) {
     TRN_ASSIGN(RecurrentParams p, read_recurrent(node, 1, kDefaults));
+    if (node.input(0)->fact.dtype() == DType::f64) return make_plain_recurrent(std::move(p));
     auto kernel = std::unique_ptr<RnnKernel>(new RnnKernel(std::move(p)));
     TRN_TRY(kernel->pack_constants(node));
     return std::unique_ptr<Kernel>(std::move(kernel));
@@ -33,7 +34,7 @@ class RnnKernel final : public RecurrentKernel {
   explicit RnnKernel(RecurrentParams p) : RecurrentKernel(std::move(p), {{0, 1}}, false) {}
 };
 
-constexpr OpDef kDefs[] = {{"RNN", infer, cpu_widened<RnnKernel>(kF32 | DType::f16 | DType::bf16), {.reviewed = 22}}};
+constexpr OpDef kDefs[] = {{"RNN", infer, cpu_widened<RnnKernel>(kFloats), {.reviewed = 22}}};
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/dispatch.h"
+#include "ops/nn/rotary_detail.h"
 #include "ops/shape.h"
 #include "ops/widen.h"
 
@@ -91,14 +92,16 @@ class RotaryKernel final : public Kernel {
     for (int64_t i = 0; ids && i < ctx.in(3).count; ++i)
       if (ids[i] < 0 || ids[i] >= rows)
         return invalid_argument("position_ids[{}] is {}, but the caches have {} rows", i, ids[i], rows);
+    if (ctx.in(0).count == 0) return {};
+    const Rotation rotation{l.rotated, l.head, p_.interleaved};
     ctx.parallel_for(
         l.batch * l.tokens, 8192 / std::max<int64_t>(l.heads * l.head, 1) + 1, [&](int64_t begin, int64_t end) {
           for (int64_t t = begin; t < end; ++t) {
             const int64_t row = (ids ? ids[t] : t) * width;
             const int64_t at = t / l.tokens * l.tokens * l.heads * l.head + t % l.tokens * l.token_step;
             for (int64_t h = 0; h < l.heads; ++h)
-              rotate(ctx.in(0).as<float>() + at + h * l.head_step, ctx.out(0).as<float>() + at + h * l.head_step,
-                     cos.as<float>() + row, sin.as<float>() + row, l);
+              rotate(rotation, ctx.in(0).as<float>() + at + h * l.head_step,
+                     ctx.out(0).as<float>() + at + h * l.head_step, cos.as<float>() + row, sin.as<float>() + row);
           }
         });
     return {};
@@ -106,16 +109,6 @@ class RotaryKernel final : public Kernel {
 
  private:
   explicit RotaryKernel(Params p) : p_(p) {}
-
-  void rotate(const float* x, float* y, const float* cos, const float* sin, const Layout& l) const {
-    const int64_t half = l.rotated / 2, step = p_.interleaved ? 2 : 1, second = p_.interleaved ? 1 : half;
-    for (int64_t i = 0; i < half; ++i) {
-      const float a = x[i * step], b = x[i * step + second];
-      y[i * step] = cos[i] * a - sin[i] * b;
-      y[i * step + second] = sin[i] * a + cos[i] * b;
-    }
-    std::copy(x + l.rotated, x + l.head, y + l.rotated);
-  }
 
   Params p_;
 };

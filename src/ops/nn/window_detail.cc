@@ -14,7 +14,7 @@ Status check(std::vector<int64_t>& v, size_t count, int64_t fallback, int64_t lo
   if (v.size() != count) return invalid_argument("attribute {} has {} values, needs {}", name, v.size(), count);
   for (int64_t e : v)
     if (e < lowest || e > kMaxSize)
-      return invalid_argument("attribute {} holds {}, expected at least {}", name, e, lowest);
+      return invalid_argument("attribute {} holds {}, expected {} to {}", name, e, lowest, kMaxSize);
   return {};
 }
 

@@ -31,6 +31,8 @@ class ConvIntegerCpu final : public Kernel {
                        [](const Int8ConvEngine::Tile&) {});
   }
 
+  bool reads_input(int i) const override { return i != 1 || !engine_.packed(); }
+
  private:
   explicit ConvIntegerCpu(Int8ConvEngine engine) : engine_(std::move(engine)) {}
   Int8ConvEngine engine_;

@@ -37,6 +37,7 @@ class Int8ConvEngine {
   // called when y is 32-bit.
   Status run(KernelContext& ctx, const State& state, const TensorView& x, const TensorView& w, int32_t x_zero,
              const TensorView* w_zero, const TensorView& y, FunctionRef<void(const Tile&)> finish) const;
+  bool packed() const { return packed_.valid(); }  // nobody looks at the weights' elements any more
 
  private:
   ConvParams params_;

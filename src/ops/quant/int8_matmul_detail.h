@@ -58,6 +58,7 @@ class Int8MatMulEngine {
   // `direct`, dense [batches, M, N], takes the sums; else finish(tile) is called with each tile, on any thread.
   void run(KernelContext& ctx, const State& state, const TensorView& a, const TensorView& b, const TensorView* a_zero,
            const TensorView* b_zero, int32_t* direct, FunctionRef<void(const Tile&)> finish) const;
+  bool packed() const { return packed_.valid(); }  // nobody looks at B's elements any more
 
  private:
   bool trans_a_ = false, trans_b_ = false;

@@ -33,6 +33,8 @@ class MatMulIntegerCpu final : public Kernel {
     return {};
   }
 
+  bool reads_input(int i) const override { return i != 1 || !engine_.packed(); }
+
  private:
   explicit MatMulIntegerCpu(Int8MatMulEngine engine) : engine_(std::move(engine)) {}
   Int8MatMulEngine engine_;

@@ -67,6 +67,8 @@ class QLinearConvCpu final : public Kernel {
                        });
   }
 
+  bool reads_input(int i) const override { return i != kW || !engine_.packed(); }
+
  private:
   explicit QLinearConvCpu(Int8ConvEngine engine) : engine_(std::move(engine)) {}
   Int8ConvEngine engine_;

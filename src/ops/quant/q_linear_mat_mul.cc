@@ -92,6 +92,8 @@ class QLinearMatMulCpu final : public Kernel {
     return {};
   }
 
+  bool reads_input(int i) const override { return i != kB || !engine_.packed(); }
+
  private:
   explicit QLinearMatMulCpu(Int8MatMulEngine engine) : engine_(std::move(engine)) {}
 

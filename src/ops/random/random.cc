@@ -141,10 +141,10 @@ class MultinomialKernel final : public Kernel {
 };
 
 constexpr OpDef kDefs[] = {
-    {"RandomUniform", infer_shape, cpu<RandomKernel<false>>({}, -1), {.reviewed = 22, .random = true}},
-    {"RandomNormal", infer_shape, cpu<RandomKernel<true>>({}, -1), {.reviewed = 22, .random = true}},
-    {"RandomUniformLike", infer_like, cpu<RandomKernel<false>>({}, -1), {.reviewed = 22, .random = true}},
-    {"RandomNormalLike", infer_like, cpu<RandomKernel<true>>({}, -1), {.reviewed = 22, .random = true}},
+    {"RandomUniform", infer_shape, cpu<RandomKernel<false>>(kFloats, -1), {.reviewed = 22, .random = true}},
+    {"RandomNormal", infer_shape, cpu<RandomKernel<true>>(kFloats, -1), {.reviewed = 22, .random = true}},
+    {"RandomUniformLike", infer_like, cpu<RandomKernel<false>>(kFloats, -1), {.reviewed = 22, .random = true}},
+    {"RandomNormalLike", infer_like, cpu<RandomKernel<true>>(kFloats, -1), {.reviewed = 22, .random = true}},
     {"Bernoulli", infer_like, cpu<BernoulliKernel>(kFloats), {.reviewed = 22, .random = true}},
     {"Multinomial", infer_multinomial, cpu<MultinomialKernel>(kFloats), {.reviewed = 22, .random = true}},
 };

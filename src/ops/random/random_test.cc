@@ -71,5 +71,19 @@ TEST(Dropout, Training) {
   EXPECT_NE(failure(bad).find("ratio is 1"), std::string::npos);
 }
 
+TEST(Dropout, Float8) {
+  // 1 and 0.5 as f8e5m2; the ratio is 0.5 of the same type.
+  const OpRun r{.op = "Dropout",
+                .opset = 22,
+                .inputs = {raw<uint8_t>(DType::f8e5m2, {64}, std::vector<uint8_t>(64, 0x3c)),
+                           raw<uint8_t>(DType::f8e5m2, {}, {0x38}), tensor<bool>({}, {true})},
+                .attrs = {{"seed", int64_t{1}}},
+                .outputs = 2};
+  const auto y = outputs(r);
+  const auto mask = values<bool>(y[1]);
+  const auto v = raw_values<uint8_t>(y[0]);
+  for (size_t i = 0; i < v.size(); ++i) EXPECT_EQ(v[i], mask[i] ? 0x40 : 0) << i;  // 2 or 0
+}
+
 }  // namespace
 }  // namespace trunnion::ops::test

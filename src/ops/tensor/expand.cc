@@ -11,6 +11,14 @@
 namespace trunnion::ops {
 namespace {
 
+// What broadcasting x with `rank` sizes that are not known leaves known: an integer above 1 stays.
+SymShape of_rank(const SymShape& x, size_t rank) {
+  SymShape out(std::max(x.size(), rank));
+  for (size_t i = 0; i < x.size(); ++i)
+    if (x[i].is_int() && x[i].value() != 1) out[out.size() - x.size() + i] = x[i];
+  return out;
+}
+
 Status infer(const ir::Node&, ir::Facts& f) {
   if (!f.has(0)) return {};
   f.set(0, f.dtype(0));
@@ -18,7 +26,7 @@ Status infer(const ir::Node&, ir::Facts& f) {
   const auto wanted = f.dims(1);
   if (!wanted) {
     if (f.has_rank(0) && f.has_rank(1) && f.in(1).dim(0).is_int() && f.in(1).dim(0).value() <= 1024)
-      f.out(0).type.shape = unknown_shape(std::max(f.in(0).rank(), static_cast<int>(f.in(1).dim(0).value())));
+      f.out(0).type.shape = of_rank(f.in(0).shape(), static_cast<size_t>(f.in(1).dim(0).value()));
     return {};
   }
   for (const Dim& d : *wanted)

@@ -23,7 +23,7 @@ TEST(Expand, Values) {
 
 TEST(Expand, Symbols) {
   EXPECT_EQ(inferred({.op = "Expand"}, {fact({1, 3}), content_fact({symbol("N"), 1, 1})}), "{N,1,3}");
-  EXPECT_EQ(inferred({.op = "Expand"}, {fact({1, 3}), fact({3}, DType::i64)}), "{?,?,?}");
+  EXPECT_EQ(inferred({.op = "Expand"}, {fact({1, 3}), fact({3}, DType::i64)}), "{?,?,3}");
   EXPECT_EQ(content({.op = "Expand"}, {content_fact({7}), content_fact({3})}), "{7,7,7}");
 }
 

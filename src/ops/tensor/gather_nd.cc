@@ -1,4 +1,4 @@
-// GatherND (ai.onnx 11, 12, 13): slices of the data by index tuples, behind shared batch axes.
+// GatherND (ai.onnx 11, 12, 13; com.microsoft 1): slices of the data by index tuples, behind shared batch axes.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -42,10 +42,16 @@ class GatherNdKernel final : public Kernel {
   }
 
   Status run(KernelContext& ctx) const override {
-    const TensorView &x = ctx.in(0), &index = ctx.in(1);
-    TensorView& y = ctx.out(0);
+    const TensorView& x = ctx.in(0);
+    TensorView index = ctx.in(1), &y = ctx.out(0);
     const int width = static_cast<int>(index.dim(index.rank - 1));
     if (product(index.shape(), 0, index.rank - 1) == 0) return {};
+    Tensor wide;
+    if (index.dtype == DType::i32) {
+      TRN_ASSIGN(wide, Tensor::allocate(DType::i64, index.shape()));
+      std::copy_n(index.as<const int32_t>(), index.count, wide.data<int64_t>());
+      index = wide.view();
+    }
     TRN_ASSIGN(const auto offsets, slice_offsets(x, index, batch_dims_));
     const int64_t inner = product(x.shape(), batch_dims_ + width, x.rank);
     if (inner == 0) return {};
@@ -69,7 +75,15 @@ class GatherNdKernel final : public Kernel {
 };
 
 constexpr DTypes kTypes = kPlainTypes | DType::string;
-constexpr OpDef kDefs[] = {{"GatherND", infer, cpu<GatherNdKernel>(kTypes), {.reviewed = 13}}};
+constexpr OpDef kDefs[] = {
+    {"GatherND", infer, cpu<GatherNdKernel>(kTypes), {.reviewed = 13}},
+    {"GatherND",
+     infer,
+     cpu<GatherNdKernel>(kTypes),
+     {.reviewed = 1},
+     "com.microsoft",
+     "com.microsoft::GatherND 1 (data:T, indices:Tind) -> (output:T) T=basic|bf16 Tind=i32|i64"},
+};
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // NonZero (ai.onnx 9, 13): the coordinates of elements that are not zero, one column each, in row-major order.
 #include <algorithm>
+#include <complex>
 #include <vector>
 
 #include "ops/dispatch.h"
@@ -29,10 +30,12 @@ class NonZeroKernel final : public Kernel {
   static Result<std::unique_ptr<Kernel>> make(const ir::Node&) { return std::unique_ptr<Kernel>(new NonZeroKernel); }
 
   Status run(KernelContext& ctx) const override {
+    if (ctx.in(0).dtype == DType::c64) return find<std::complex<float>>(ctx);
+    if (ctx.in(0).dtype == DType::c128) return find<std::complex<double>>(ctx);
     return dispatch<kTypes.bits()>(ctx.in(0).dtype, [&]<class T>() { return find<T>(ctx); });
   }
 
-  static constexpr DTypes kTypes = kNumeric | DType::boolean | DType::string;
+  static constexpr DTypes kTypes = kNumeric | DType::boolean | DType::string | kComplex;
 
  private:
   template <class T>

@@ -44,5 +44,10 @@ TEST(NonZero, Compress) {
             "{N,?}");
 }
 
+TEST(NonZero, ComplexNumbers) {
+  const OpRun run{.op = "NonZero", .opset = 13, .inputs = {raw<double>(DType::c128, {3}, {0, 0, 0, 1, 2, 0})}};
+  EXPECT_EQ(values<int64_t>(output(run)), (Ints{1, 2}));
+}
+
 }  // namespace
 }  // namespace trunnion::ops::test

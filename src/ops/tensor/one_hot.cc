@@ -22,6 +22,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
     depth = (*d)[0];
   } else if (const auto v = f.number(1)) {
     depth = to_int64(*v);
+  } else if (const Tensor* t = f.constant(1); t && t->dtype() == DType::u64 && t->count() == 1) {
+    depth = to_int64(*t->data<uint64_t>());
   }
   if (depth.is_int() && depth.value() < 0) return invalid_argument("depth is {}", depth.value());
   if (!f.has_rank(0)) return {};

@@ -34,5 +34,12 @@ TEST(OneHot, Symbols) {
   EXPECT_EQ(inferred({.op = "OneHot"}, {fact({symbol("N")}, DType::i64), fact({}), fact({2})}), "{N,?}");
 }
 
+TEST(OneHot, DepthOfTypeUint64) {
+  const OpRun run{.op = "OneHot",
+                  .opset = 11,
+                  .inputs = {tensor<int64_t>({1}, {1}), tensor<uint64_t>({}, {3}), tensor<float>({2}, {0, 5})}};
+  EXPECT_EQ(values<float>(output(run)), (Floats{0, 5, 0}));
+}
+
 }  // namespace
 }  // namespace trunnion::ops::test

@@ -1,5 +1,5 @@
-// Pad (ai.onnx 1 ... 25): constant, reflect, edge or wrap-around borders; negative pads crop. Pads and value are
-// attributes before 11, then inputs; 18 adds the axes that the pads belong to.
+// Pad (ai.onnx 1 ... 25; com.microsoft 1): constant, reflect, edge or wrap-around borders; negative pads crop. Pads and
+// value are attributes before 11, then inputs; 18 adds the axes that the pads belong to.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -32,11 +32,11 @@ Result<Params> read(const ir::Node& n) {
     p.mode = PadMode::reflect;
   else if (mode == "edge")
     p.mode = PadMode::edge;
-  else if (mode == "wrap" && n.since() >= 19)
+  else if (mode == "wrap" && (n.since() >= 19 || !n.domain().empty()))
     p.mode = PadMode::wrap;
   else
     return invalid_argument("attribute mode is '{}', which is no mode of version {}", mode, n.since());
-  p.inputs = n.since() >= 11;
+  p.inputs = n.since() >= 11 || !n.domain().empty();
   if (!p.inputs) {
     p.pads = n.ints(n.since() < 2 ? "paddings" : "pads");
     p.value = n.attr("value", 0.f);
@@ -236,7 +236,15 @@ class PadKernel final : public Kernel {
   Params p_;
 };
 
-constexpr OpDef kDefs[] = {{"Pad", infer, cpu<PadKernel>(kAllTypes), {.reviewed = 25}}};
+constexpr OpDef kDefs[] = {
+    {"Pad", infer, cpu<PadKernel>(kAllTypes), {.reviewed = 25}},
+    {"Pad",
+     infer,
+     cpu<PadKernel>(kFloats),
+     {.reviewed = 1},
+     "com.microsoft",
+     "com.microsoft::Pad 1 (data:T, pads:i64, value?:T) -> (output:T) {mode:s='constant'} T=float"},
+};
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// Range (ai.onnx 11, 27): start, start + delta, ... below limit. 16-bit floats are computed in float.
+// Range (ai.onnx 11, 27; com.microsoft 1 without a delta too): start, start + delta, ... below limit. 16-bit floats are
+// computed in float.
 #include <cmath>
 
 #include "ops/dispatch.h"
@@ -55,15 +56,16 @@ Status infer(const ir::Node&, ir::Facts& f) {
   Dim count;
   if (is_float(f.dtype(0))) {
     const Tensor* in[] = {f.constant(0), f.constant(1), f.constant(2)};
-    for (const Tensor* t : in)
-      if (!t || t->count() != 1 || t->dtype() != f.dtype(0)) return {};
+    for (int i = 0; i < 3; ++i)
+      if (f.has(i) && (!in[i] || in[i]->count() != 1 || in[i]->dtype() != f.dtype(0))) return {};
     TRN_TRY(dispatch<kFloats.bits()>(f.dtype(0), [&]<class T>() -> Status {
       using C = Compute<T>;
-      TRN_ASSIGN(count, count_floats<C>(*in[0]->data<T>(), *in[1]->data<T>(), *in[2]->data<T>()));
+      const C delta = in[2] ? static_cast<C>(*in[2]->data<T>()) : C(1);
+      TRN_ASSIGN(count, count_floats<C>(*in[0]->data<T>(), *in[1]->data<T>(), delta));
       return {};
     }));
   } else {
-    const auto start = f.dims(0), limit = f.dims(1), delta = f.dims(2);
+    const auto start = f.dims(0), limit = f.dims(1), delta = f.has(2) ? f.dims(2) : SymShape{Dim(1)};
     if (!start || !limit || !delta || start->size() != 1 || limit->size() != 1 || delta->size() != 1) return {};
     const Dim &a = (*start)[0], &b = (*limit)[0], &step = (*delta)[0];
     if (a.is_int() && b.is_int() && step.is_int()) {
@@ -91,17 +93,25 @@ class RangeKernel final : public Kernel {
   Status run(KernelContext& ctx) const override {
     TensorView& y = ctx.out(0);
     for (int i = 0; i < 3; ++i)
-      if (ctx.in(i).count != 1 || ctx.in(i).dtype != y.dtype)
+      if ((i < 2 || ctx.has_in(i)) && (ctx.in(i).count != 1 || ctx.in(i).dtype != y.dtype))
         return invalid_argument("input {} is no scalar of type {}", i, dtype_name(y.dtype));
     return dispatch<kTypes.bits()>(y.dtype, [&]<class T>() {
-      const T start = *ctx.in(0).as<const T>(), delta = *ctx.in(2).as<const T>();
+      const T start = *ctx.in(0).as<const T>(), delta = ctx.has_in(2) ? *ctx.in(2).as<const T>() : T(1);
       ctx.parallel_for(y.count, 16384,
                        [&](int64_t begin, int64_t end) { write<T>(y.as<T>(), start, delta, begin, end); });
     });
   }
 };
 
-constexpr OpDef kDefs[] = {{"Range", infer, cpu<RangeKernel>(kTypes), {.reviewed = 27}}};
+constexpr OpDef kDefs[] = {
+    {"Range", infer, cpu<RangeKernel>(kTypes), {.reviewed = 27}},
+    {"Range",
+     infer,
+     cpu<RangeKernel>(kTypes),
+     {.reviewed = 1},
+     "com.microsoft",
+     "com.microsoft::Range 1 (start:T, limit:T, delta?:T) -> (Y:T) T=f32|f64|i16|i32|i64"},
+};
 
 }  // namespace
 

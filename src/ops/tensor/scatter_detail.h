@@ -1,5 +1,6 @@
 // Reductions of the scatter operators: out = f(out, update) element by element.
 #pragma once
+#include <complex>
 #include <string>
 
 #include "ops/dispatch.h"
@@ -46,11 +47,20 @@ struct Reduce {
   }
 };
 
-// Calls fn<T>(f) for the element type and the reduction. Strings and complex numbers can only be assigned.
+// Calls fn<T>(f) for the element type and the reduction. Strings can only be assigned, complex numbers have no order.
 template <class F>
 Status dispatch_scatter(DType type, ScatterReduction how, F&& fn) {
   if (how == ScatterReduction::none)
     return dispatch_size(type, [&]<class T>() { fn.template operator()<T>(Assign{}); });
+  if (kComplex.has(type) && (how == ScatterReduction::add || how == ScatterReduction::mul)) {
+    const auto call = [&]<class T>() {
+      how == ScatterReduction::add ? fn.template operator()<T>(Reduce<ScatterReduction::add>{})
+                                   : fn.template operator()<T>(Reduce<ScatterReduction::mul>{});
+    };
+    type == DType::c64 ? call.template operator()<std::complex<float>>()
+                       : call.template operator()<std::complex<double>>();
+    return {};
+  }
   return dispatch<(kNumeric | DType::boolean).bits()>(type, [&]<class T>() {
     switch (how) {
       case ScatterReduction::add:

@@ -81,5 +81,18 @@ TEST(ScatterElements, Nd) {
   failure({.op = "ScatterND", .inputs = {grid, tensor<int64_t>({1, 1}, {0}), tensor<int64_t>({1, 3}, {1, 1, 1})}});
 }
 
+TEST(ScatterElements, ComplexSumsAndProducts) {
+  OpRun run{.op = "ScatterElements",
+            .opset = 18,
+            .inputs = {raw<float>(DType::c64, {2}, {1, 1, 2, 0}), tensor<int64_t>({2}, {0, 0}),
+                       raw<float>(DType::c64, {2}, {0, 1, 3, 0})},
+            .attrs = {{"reduction", std::string("add")}}};
+  EXPECT_EQ(raw_values<float>(output(run)), (Floats{4, 2, 2, 0}));
+  run.attrs = {{"reduction", std::string("mul")}};  // (1 + i) i 3
+  EXPECT_EQ(raw_values<float>(output(run)), (Floats{-3, 3, 2, 0}));
+  run.attrs = {{"reduction", std::string("max")}};
+  EXPECT_NE(failure(run).find("complex64"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace trunnion::ops::test

@@ -1,4 +1,5 @@
-// Slice (ai.onnx 1, 10, 11, 13): a box with steps. Version 1 has attributes, later ones have inputs.
+// Slice (ai.onnx 1, 10, 11, 13): a box with steps. Version 1 has attributes, later ones have inputs, as has the
+// experimental DynamicSlice (1).
 #include <algorithm>
 #include <limits>
 
@@ -82,9 +83,11 @@ std::optional<std::vector<int64_t>> first_axes(const std::optional<int64_t>& cou
   return axes;
 }
 
+bool has_attributes(const ir::Node& n) { return n.since() < 10 && n.op_type() == "Slice"; }
+
 Result<Spec> read(const ir::Node& n, const ir::Facts& f) {
   Spec s;
-  if (n.since() < 10) {
+  if (has_attributes(n)) {
     s.starts = to_symbolic(n.ints("starts"));
     s.ends = to_symbolic(n.ints("ends"));
     if (n.has_attr("axes")) s.axes = n.ints("axes");
@@ -98,8 +101,8 @@ Result<Spec> read(const ir::Node& n, const ir::Facts& f) {
       if (f.has_rank(i) && f.in(i).rank() == 1 && f.in(i).dim(0).is_int()) s.count = f.in(i).dim(0).value();
     if (s.starts) s.count = static_cast<int64_t>(s.starts->size());
   }
-  const bool axes_given = n.since() < 10 ? n.has_attr("axes") : f.has(3);
-  const bool steps_given = n.since() >= 10 && f.has(4);
+  const bool axes_given = has_attributes(n) ? n.has_attr("axes") : f.has(3);
+  const bool steps_given = !has_attributes(n) && f.has(4);
   if (s.count && *s.count > 1024) return invalid_argument("{} axes are given", *s.count);
   if (!axes_given) s.axes = first_axes(s.count);
   if (!steps_given && s.count) s.steps = SymShape(static_cast<size_t>(*s.count), Dim(1));
@@ -152,7 +155,7 @@ class SliceKernel final : public Kernel {
  public:
   static Result<std::unique_ptr<Kernel>> make(const ir::Node& node) {
     auto k = std::make_unique<SliceKernel>();
-    k->inputs_ = node.since() >= 10;
+    k->inputs_ = !has_attributes(node);
     if (!k->inputs_) {
       for (int64_t v : node.ints("starts")) k->starts_.push_back(v);
       for (int64_t v : node.ints("ends")) k->ends_.push_back(v);
@@ -208,7 +211,15 @@ class SliceKernel final : public Kernel {
 };
 
 constexpr DTypes kTypes = kPlainTypes | DType::string;
-constexpr OpDef kDefs[] = {{"Slice", infer, cpu<SliceKernel>(kTypes), {.reviewed = 13}}};
+constexpr OpDef kDefs[] = {
+    {"Slice", infer, cpu<SliceKernel>(kTypes), {.reviewed = 13}},
+    {"DynamicSlice",
+     infer,
+     cpu<SliceKernel>(kTypes),
+     {.reviewed = 1},
+     "",
+     "DynamicSlice 1 experimental (data:T, starts:Tind, ends:Tind, axes?:Tind) -> (output:T) T=basic Tind=i32|i64"},
+};
 
 }  // namespace
 

@@ -69,6 +69,14 @@ class TensorScatterKernel final : public Kernel {
                                 longest);
     copy_elements(ctx, x.data, y.data, x.count, x.dtype);
     if (update.count == 0) return {};
+    if (is_sub_byte(x.dtype)) {  // neighbours share bytes: one thread
+      for (int64_t k = 0; k < batch * middle; ++k)
+        for (int64_t i = 0; i < length; ++i) {
+          const int64_t place = ((places ? places[k / middle] : 0) % longest + i) % longest;
+          copy_packed(y, (k * longest + place) * inner, update, (k * length + i) * inner, inner);
+        }
+      return {};
+    }
     ctx.parallel_for(batch * middle, move_grain(static_cast<size_t>(length * inner) * size_of(x.dtype)),
                      [&](int64_t begin, int64_t end) {
                        for (int64_t k = begin; k < end; ++k) {
@@ -92,10 +100,20 @@ class TensorScatterKernel final : public Kernel {
                   static_cast<size_t>(n) * size_of(x.dtype));
   }
 
+  static void copy_packed(const TensorView& y, int64_t to, const TensorView& x, int64_t from, int64_t n) {
+    const int bits = bits_of(x.dtype), per_byte = 8 / bits, mask = (1 << bits) - 1;
+    for (int64_t i = 0; i < n; ++i) {
+      const int value = x.as<const uint8_t>()[(from + i) / per_byte] >> (from + i) % per_byte * bits & mask;
+      uint8_t& byte = y.as<uint8_t>()[(to + i) / per_byte];
+      const int shift = static_cast<int>((to + i) % per_byte) * bits;
+      byte = static_cast<uint8_t>((byte & ~(mask << shift)) | value << shift);
+    }
+  }
+
   Params p_;
 };
 
-constexpr DTypes kTypes = kPlainTypes | DType::string;
+constexpr DTypes kTypes = kPlainTypes | DType::string | kSubByte;
 constexpr OpDef kDefs[] = {
     {"TensorScatter", infer, cpu<TensorScatterKernel>(kTypes), {.reviewed = 24, .in_place = {{0, 0}}}}};
 

@@ -21,5 +21,15 @@ TEST(TensorScatter, LinearAndCircular) {
   failure({.op = "TensorScatter", .opset = 24, .inputs = {cache, update}, .attrs = {{"axis", int64_t{0}}}});
 }
 
+TEST(TensorScatter, PackedElements) {
+  // A cache of 5 places, 1 4-bit number each; places 4 and 0 are written.
+  const OpRun run{.op = "TensorScatter",
+                  .opset = 24,
+                  .inputs = {raw<uint8_t>(DType::u4, {1, 5, 1}, {0x21, 0x43, 0x05}),
+                             raw<uint8_t>(DType::u4, {1, 2, 1}, {0xba}), tensor<int64_t>({1}, {4})},
+                  .attrs = {{"mode", std::string("circular")}}};
+  EXPECT_EQ(raw_values<uint8_t>(output(run)), (std::vector<uint8_t>{0x2b, 0x43, 0x0a}));
+}
+
 }  // namespace
 }  // namespace trunnion::ops::test

@@ -1,4 +1,4 @@
-// Trilu (ai.onnx 14): the upper or lower triangle of matrices; the rest becomes zero.
+// Trilu (ai.onnx 14; com.microsoft 1): the upper or lower triangle of matrices; the rest becomes zero.
 #include <algorithm>
 
 #include "ops/dispatch.h"
@@ -57,7 +57,15 @@ class TriluKernel final : public Kernel {
 };
 
 constexpr DTypes kTypes = kPlainTypes | DType::string;
-constexpr OpDef kDefs[] = {{"Trilu", infer, cpu<TriluKernel>(kTypes), {.reviewed = 14, .in_place = {{0, 0}}}}};
+constexpr OpDef kDefs[] = {
+    {"Trilu", infer, cpu<TriluKernel>(kTypes), {.reviewed = 14, .in_place = {{0, 0}}}},
+    {"Trilu",
+     infer,
+     cpu<TriluKernel>(kTypes),
+     {.reviewed = 1, .in_place = {{0, 0}}},
+     "com.microsoft",
+     "com.microsoft::Trilu 1 (X:T, k?:i64) -> (Y:T) {upper:i=1} T=num|bf16|bool"},
+};
 
 }  // namespace
 

@@ -1,6 +1,7 @@
-// Unique (ai.onnx 11, 28): different elements, or different slices along an axis, with where they first stand, which
-// one each input entry is, and how often they occur. NaNs are equal to each other and sort last.
+// Unique (ai.onnx 11, 28; com.microsoft 1): different elements, or different slices along an axis, with where they
+// first stand, which one each input entry is, and how often they occur. NaNs are equal to each other and sort last.
 #include <algorithm>
+#include <complex>
 #include <numeric>
 #include <vector>
 
@@ -14,8 +15,12 @@ namespace {
 struct Params {
   int64_t axis;
   bool flat, sorted;
+  int first, group, counts;  // which output holds what; -1: none does
 };
-Params read(const ir::Node& n) { return {n.attr("axis", 0), !n.has_attr("axis"), n.attr("sorted", 1) != 0}; }
+Params read(const ir::Node& n) {
+  if (!n.domain().empty()) return {0, true, false, -1, 1, 2};
+  return {n.attr("axis", 0), !n.has_attr("axis"), n.attr("sorted", 1) != 0, 1, 2, 3};
+}
 
 Status infer(const ir::Node& n, ir::Facts& f) {
   const Params p = read(n);
@@ -28,11 +33,15 @@ Status infer(const ir::Node& n, ir::Facts& f) {
     TRN_ASSIGN(const int axis, normalize_axis(p.axis, f.in(0).rank()));
     f.out(0).type.shape = f.in(0).shape();
     (*f.out(0).type.shape)[axis] = Dim();
-    if (f.outputs() > 2) f.out(2).type.shape = SymShape{f.in(0).dim(axis)};
+    if (f.outputs() > p.group) f.out(p.group).type.shape = SymShape{f.in(0).dim(axis)};
   }
-  if (p.flat && f.has_rank(0) && f.outputs() > 2) f.out(2).type.shape = SymShape{element_count(f.in(0).shape())};
+  if (p.flat && f.has_rank(0) && f.outputs() > p.group)
+    f.out(p.group).type.shape = SymShape{element_count(f.in(0).shape())};
   return {};
 }
+
+template <class T>
+inline constexpr bool kIsComplex = std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
 
 // -1, 0, 1 as a stands before, with or after b.
 template <class T>
@@ -41,6 +50,9 @@ int order(const T& a, const T& b) {
     const auto x = static_cast<Compute<T>>(a), y = static_cast<Compute<T>>(b);
     if (x != x || y != y) return (x != x) - (y != y);
     return (x > y) - (x < y);
+  } else if constexpr (kIsComplex<T>) {  // by the real part, then by the other
+    const int c = order(a.real(), b.real());
+    return c ? c : order(a.imag(), b.imag());
   } else {
     return (b < a) - (a < b);
   }
@@ -68,9 +80,11 @@ class UniqueKernel final : public Kernel {
     return std::unique_ptr<Kernel>(new UniqueKernel(read(node)));
   }
   Status run(KernelContext& ctx) const override {
+    if (ctx.in(0).dtype == DType::c64) return find<std::complex<float>>(ctx);
+    if (ctx.in(0).dtype == DType::c128) return find<std::complex<double>>(ctx);
     return dispatch<kTypes.bits()>(ctx.in(0).dtype, [&]<class T>() { return find<T>(ctx); });
   }
-  static constexpr DTypes kTypes = kNumeric | DType::boolean | DType::string;
+  static constexpr DTypes kTypes = kNumeric | DType::boolean | DType::string | kComplex;
 
  private:
   explicit UniqueKernel(Params p) : p_(p) {}
@@ -121,12 +135,13 @@ class UniqueKernel final : public Kernel {
       for (int64_t o = 0; o < e.outer; ++o)
         for (const int64_t i : first) to = std::copy_n(e.data + (o * e.count + i) * e.inner, e.inner, to);
     }
-    const std::vector<int64_t>* lists[] = {&first, &group, &counts};
-    for (int i = 1; i < 4; ++i) {
-      if (!ctx.has_out(i)) continue;
-      const int64_t size[] = {static_cast<int64_t>(lists[i - 1]->size())};
+    const std::pair<int, const std::vector<int64_t>*> lists[] = {
+        {p_.first, &first}, {p_.group, &group}, {p_.counts, &counts}};
+    for (const auto& [i, list] : lists) {
+      if (i < 0 || !ctx.has_out(i)) continue;
+      const int64_t size[] = {static_cast<int64_t>(list->size())};
       TRN_ASSIGN(TensorView * y, ctx.allocate_output(i, DType::i64, size));
-      std::copy(lists[i - 1]->begin(), lists[i - 1]->end(), y->as<int64_t>());
+      std::copy(list->begin(), list->end(), y->as<int64_t>());
     }
     return {};
   }
@@ -135,7 +150,14 @@ class UniqueKernel final : public Kernel {
 };
 
 constexpr OpDef kDefs[] = {
-    {"Unique", infer, cpu<UniqueKernel>(UniqueKernel::kTypes), {.reviewed = 28, .dynamic = true}}};
+    {"Unique", infer, cpu<UniqueKernel>(UniqueKernel::kTypes), {.reviewed = 28, .dynamic = true}},
+    {"Unique",
+     infer,
+     cpu<UniqueKernel>(UniqueKernel::kTypes),
+     {.reviewed = 1, .dynamic = true},
+     "com.microsoft",
+     "com.microsoft::Unique 1 (x:T) -> (y:T, idx:i64, counts:i64) T=num|bool|string"},
+};
 
 }  // namespace
 

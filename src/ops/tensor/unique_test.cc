@@ -48,5 +48,14 @@ TEST(Unique, Edges) {
   EXPECT_EQ(inferred({.op = "Unique", .outputs = 3}, {fact({symbol("N"), 3})}, 2), "{3*N}");
 }
 
+TEST(Unique, ComplexNumbersByTheRealPartFirst) {
+  const OpRun run{
+      .op = "Unique", .opset = 28, .inputs = {raw<float>(DType::c64, {4}, {2, 1, 1, 5, 2, 0, 1, 5})}, .outputs = 4};
+  const auto y = outputs(run);
+  EXPECT_EQ(raw_values<float>(y[0]), (Floats{1, 5, 2, 0, 2, 1}));
+  EXPECT_EQ(values<int64_t>(y[1]), (Ints{1, 2, 0}));
+  EXPECT_EQ(values<int64_t>(y[3]), (Ints{2, 1, 1}));
+}
+
 }  // namespace
 }  // namespace trunnion::ops::test

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/utf8.h"
+
 namespace trunnion::ops {
 namespace {
 
@@ -121,20 +123,12 @@ uint32_t map(const Run (&runs)[kCount], uint32_t c) {
   return c;
 }
 
-// The character that text begins with and its bytes; false for anything that is not well formed.
-bool decode(std::string_view text, uint32_t* c, size_t* bytes) {
-  const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned lead = at(0);
-  const size_t n = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : lead >> 3 == 30 ? 4 : 0;
-  if (n == 0 || n > text.size()) return false;
-  uint32_t v = n == 1 ? lead : lead & (0x7fu >> n);
-  for (size_t i = 1; i < n; ++i) {
-    if ((at(i) & 0xc0) != 0x80) return false;
-    v = v << 6 | (at(i) & 0x3fu);
-  }
-  *c = v;
-  *bytes = n;
-  return true;
+// The one character that a valid text holds.
+uint32_t decode(std::string_view text) {
+  const auto at = [&](size_t i) { return static_cast<uint32_t>(static_cast<unsigned char>(text[i])); };
+  uint32_t v = text.size() == 1 ? at(0) : at(0) & (0x7fu >> text.size());
+  for (size_t i = 1; i < text.size(); ++i) v = v << 6 | (at(i) & 0x3fu);
+  return v;
 }
 
 void encode(uint32_t c, std::string& out) {
@@ -163,12 +157,13 @@ std::string change_case(std::string_view text, bool upper) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    uint32_t c = 0;
-    size_t n = 1;
-    if (decode(text, &c, &n))
-      encode(upper ? upper_character(c) : lower_character(c), out);
-    else
+    const size_t valid = utf8_character_bytes(text), n = std::max<size_t>(valid, 1);
+    if (valid == 0) {
       out += text[0];
+    } else {
+      const uint32_t c = decode(text.substr(0, n));
+      encode(upper ? upper_character(c) : lower_character(c), out);
+    }
     text.remove_prefix(n);
   }
   return out;

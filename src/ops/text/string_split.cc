@@ -7,7 +7,37 @@
 namespace trunnion::ops {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\n\r\v\f";
+// Bytes of the blank that text begins with, or 0. Blanks are those of the specification's reference: Unicode's white
+// space, and the four separators of ASCII.
+size_t blank_bytes(std::string_view text) {
+  const auto at = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const unsigned c = at(0);
+  if (c < 0x80) return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= 0x1f) ? 1 : 0;
+  if (c == 0xc2) return at(1) == 0x85 || at(1) == 0xa0 ? 2 : 0;  // U+0085, U+00A0
+  if (c < 0xe1 || c > 0xe3 || (at(1) & 0xc0) != 0x80 || (at(2) & 0xc0) != 0x80) return 0;
+  const unsigned v = (c & 15u) << 12 | (at(1) & 63u) << 6 | (at(2) & 63u);
+  return v == 0x1680 || (v >= 0x2000 && v <= 0x200a) || v == 0x2028 || v == 0x2029 || v == 0x202f || v == 0x205f ||
+                 v == 0x3000
+             ? 3
+             : 0;
+}
+
+// Where the first blank of text begins, or its end. In UTF-8 no character holds the first byte of another.
+size_t first_blank(std::string_view text) {
+  size_t at = 0;
+  while (at < text.size() && blank_bytes(text.substr(at)) == 0) ++at;
+  return at;
+}
+
+std::string_view without_last_blanks(std::string_view text) {
+  size_t end = 0;  // of the last byte that is not in a blank
+  for (size_t at = 0; at < text.size();) {
+    const size_t blank = blank_bytes(text.substr(at));
+    at += blank > 0 ? blank : 1;
+    if (blank == 0) end = at;
+  }
+  return text.substr(0, end);
+}
 
 Status infer(const ir::Node&, ir::Facts& f) {
   f.set(0, DType::string);
@@ -64,17 +94,14 @@ class StringSplit final : public Kernel {
       return out;
     }
     for (int64_t cuts = 0;; ++cuts) {
-      const size_t begin = text.find_first_not_of(kBlanks);
-      if (begin == std::string_view::npos) return out;
-      text.remove_prefix(begin);
-      const size_t end = cuts < most_ ? text.find_first_of(kBlanks) : std::string_view::npos;
-      out.push_back(text.substr(0, end));
-      if (end == std::string_view::npos) {
-        // What is left is one part, without the blanks behind it.
-        const size_t last = out.back().find_last_not_of(kBlanks);
-        out.back() = out.back().substr(0, last + 1);
+      while (const size_t n = blank_bytes(text)) text.remove_prefix(n);
+      if (text.empty()) return out;
+      if (cuts == most_) {
+        out.push_back(without_last_blanks(text));
         return out;
       }
+      const size_t end = first_blank(text);
+      out.push_back(text.substr(0, end));
       text.remove_prefix(end);
     }
   }

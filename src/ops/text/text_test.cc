@@ -10,7 +10,8 @@ TEST(Case, SimpleMappings) {
   EXPECT_EQ(change_case("Straße ÄÖ Ωα Жж Ǆ ǅ ſ İ", false), "straße äö ωα жж ǆ ǆ ſ İ");
   EXPECT_EQ(change_case("Straße äö ωα жж ǆ ÿ µ", true), "STRAßE ÄÖ ΩΑ ЖЖ Ǆ Ÿ Μ");
   EXPECT_EQ(change_case("a\xff\xc3", true), "A\xff\xc3");
-  EXPECT_EQ(change_case("\xf0\x90\x90\x80", false), "\xf0\x90\x90\xa8");  // Deseret
+  EXPECT_EQ(change_case("\xc1\x81\xed\xa0\x80", false), "\xc1\x81\xed\xa0\x80");  // overlong, a surrogate
+  EXPECT_EQ(change_case("\xf0\x90\x90\x80", false), "\xf0\x90\x90\xa8");          // Deseret
   EXPECT_EQ(change_case("", true), "");
 }
 
@@ -57,6 +58,21 @@ TEST(StringSplit, DelimitersAndBlanks) {
                .attrs = {{"delimiter", std::string(".")}, {"maxsplit", int64_t{2}}},
                .outputs = 2});
   EXPECT_EQ(texts(r[0]), (Strings{"", "", "a."}));
+  // All of Unicode's white space; bytes that only look like it stay.
+  r = outputs({.op = "StringSplit",
+               .inputs = {strings({3}, {"\u00e4\u00a0\u65e5\u3000\u672c\u2003", "a\u200bb\x1c\u1680", "x\xe2\x80"})},
+               .outputs = 2});
+  EXPECT_EQ(texts(r[0]), (Strings{"\u00e4", "\u65e5", "\u672c", "a\u200bb", "", "", "x\xe2\x80", "", ""}));
+  r = outputs({.op = "StringSplit",
+               .inputs = {strings({1}, {"\u3000\u00df\u3000\u00e9\u00a0 \u00f1\u3000 "})},
+               .attrs = {{"maxsplit", int64_t{1}}},
+               .outputs = 2});
+  EXPECT_EQ(texts(r[0]), (Strings{"\u00df", "\u00e9\u00a0 \u00f1"}));
+  r = outputs({.op = "StringSplit",
+               .inputs = {strings({1}, {"gr\u00fc\u00dfe"})},
+               .attrs = {{"delimiter", std::string("\u00fc")}},
+               .outputs = 2});
+  EXPECT_EQ(texts(r[0]), (Strings{"gr", "\u00dfe"}));
   r = outputs({.op = "StringSplit", .inputs = {strings({0}, {})}, .outputs = 2});
   EXPECT_EQ(shape(r[0]), (Ints{0, 0}));
 }
@@ -81,6 +97,8 @@ TEST(TfIdfVectorizer, CountsSkipsAndWeights) {
   EXPECT_EQ(with(x, "TFIDF", 1, 5, {{"weights", Floats{1, 2, 3, 4, 5, 6, 7}}}), (Floats{0, 6, 3, 0, 5, 18, 7}));
   EXPECT_EQ(with(tensor<int32_t>({2, 3}, {3, 5, 6, 7, 8, 0}), "TF", 1, 0),
             (Floats{0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0}));
+  EXPECT_EQ(with(x, "TF", 1, INT64_MAX), with(x, "TF", 1, 12));
+  EXPECT_EQ(with(tensor<int32_t>({0}, {}), "TF", 1, INT64_MAX), Floats(7, 0.0f));
   const auto y = output({.op = "TfIdfVectorizer",
                          .inputs = {strings({3}, {"a", "b", "a"})},
                          .attrs = {{"mode", std::string("TF")},

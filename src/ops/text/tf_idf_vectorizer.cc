@@ -1,4 +1,5 @@
 // TfIdfVectorizer (ai.onnx 9): counts the n-grams of a pool in rows of words, and weighs them.
+#include <algorithm>
 #include <unordered_map>
 
 #include "ops/dispatch.h"
@@ -140,7 +141,9 @@ class TfIdf final : public Kernel {
 
   void count(const std::vector<int32_t>& words, float* out) const {
     const auto n = static_cast<int64_t>(words.size());
-    for (int64_t step = 1; step <= skips_ + 1; ++step)
+    // Steps as long as the row lead to single words only, which the first one has counted.
+    const int64_t steps = std::min(skips_, std::max<int64_t>(n - 2, 0)) + 1;
+    for (int64_t step = 1; step <= steps; ++step)
       for (int64_t first = 0; first < n; ++first) {
         int32_t node = 0;
         int64_t length = 0;
