@@ -11,6 +11,7 @@
 #include "ir/graph.h"
 #include "ops/op.h"
 #include "passes/pass.h"
+#include "schema/schema.h"
 
 namespace trunnion::ep {
 
@@ -24,24 +25,45 @@ struct Identity {
   std::string device;  // "CPU"
 };
 
+// Nodes that one executable runs. Kernel providers get one node.
+struct Region {
+  std::vector<const ir::Node*> nodes;       // in graph order
+  bool constants_are_inputs = false;        // whether the fused node gets the constants that the nodes read as inputs
+  std::vector<ir::Value*> inputs, outputs;  // of a compiling provider's region; placement fills them
+};
+
+// What stands for a region in a file: a node that holds, or names, what was compiled.
+struct ContextNode {
+  std::string op_type, domain, name;
+  std::vector<std::string> inputs, outputs;  // "" where one is left out
+  std::vector<ir::Attr> attrs;
+};
+
+// What stands for a region once a compiling provider has taken it. Both tables belong to the provider.
+struct Fused {
+  std::string name;
+  const ops::OpDef* def = nullptr;
+  const schema::Schema* schema = nullptr;
+  std::shared_ptr<const ContextNode> context = nullptr;  // null: it cannot be kept in a file
+};
+
 // What a provider answers for the nodes of a graph. Every "no" carries its reason.
 class Claims {
  public:
   explicit Claims(int node_id_bound)
       : taken_(static_cast<size_t>(node_id_bound)), reasons_(static_cast<size_t>(node_id_bound)) {}
   void take(const ir::Node* node) { taken_[node->id()] = true; }
+  // For compiling providers: these nodes as one region.
+  void take_together(Region region) { groups_.push_back(std::move(region)); }
   void refuse(const ir::Node* node, std::string reason) { reasons_[node->id()] = std::move(reason); }
   bool taken(const ir::Node* node) const { return taken_[node->id()]; }
   const std::string& reason(const ir::Node* node) const { return reasons_[node->id()]; }
+  std::vector<Region>& groups() { return groups_; }
 
  private:
+  std::vector<Region> groups_;
   std::vector<bool> taken_;
   std::vector<std::string> reasons_;
-};
-
-// Nodes that one executable runs. Kernel providers get one node.
-struct Region {
-  std::vector<const ir::Node*> nodes;
 };
 
 enum class Level : uint8_t { none = 0, basic = 1, extended = 2, layout = 3, all = 99 };  // ORT's optimization levels
@@ -55,6 +77,11 @@ class Provider {
   // Its own lowering: run over the graphs whose nodes it holds, after placement.
   virtual std::vector<passes::Pass> pipeline(Level) const { return {}; }
   virtual Result<std::unique_ptr<Executable>> compile(const Region& region) = 0;
+  // Compiling providers: what stands for each of these regions, which placement then makes one node of, or why it
+  // cannot be: the nodes go to the next provider.
+  virtual std::vector<Result<Fused>> compile_regions(const ir::Graph&, std::span<const Region> regions) {
+    return std::vector<Result<Fused>>(regions.size(), Status(Code::not_implemented, "the provider compiles nothing"));
+  }
 };
 
 }  // namespace trunnion::ep

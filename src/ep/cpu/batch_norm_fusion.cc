@@ -42,37 +42,47 @@ Result<Tensor> vector_of(const std::vector<double>& v) {
   return t;
 }
 
-// The convolution's weights and bias with the affine map applied to its output; false when it cannot be.
-Result<bool> fold(ir::Rewriter& rw, ir::Node* conv, const Affine& a) {
+struct Weights {
+  Tensor weights, bias;
+};
+
+// The convolution's weights and bias with the affine map applied to its output; nullopt when it cannot be.
+Result<std::optional<Weights>> folded(const ir::Node* conv, const Affine& a) {
+  const std::optional<Weights> no;
   const Tensor* w = passes::constant_input(*conv, 1);
   const Tensor* b = conv->input(2) ? passes::constant_input(*conv, 2) : nullptr;
   if (!w || w->dtype() != DType::f32 || w->rank() < 3 || w->count() == 0 ||
       (conv->input(2) && (!b || b->dtype() != DType::f32)))
-    return false;
+    return no;
   const bool transposed = conv->op_type() == "ConvTranspose";
   const int64_t groups = conv->attr("group", 1), channels = static_cast<int64_t>(a.scale.size());
+  if (groups < 1 || (transposed && w->shape()[0] % groups != 0)) return no;
   const int64_t per_group = transposed ? w->shape()[1] : w->shape()[0] / groups;
-  if (per_group * groups != channels || (b && b->count() != channels)) return false;
-  TRN_ASSIGN(Tensor scaled, Tensor::allocate(DType::f32, w->shape()));
+  if (per_group * groups != channels || (b && b->count() != channels)) return no;
+  Weights out;
+  TRN_ASSIGN(out.weights, Tensor::allocate(DType::f32, w->shape()));
   const int64_t taps = w->count() / (w->shape()[0] * w->shape()[1]);
   for (int64_t i = 0; i < w->shape()[0]; ++i)
     for (int64_t j = 0; j < w->shape()[1]; ++j) {
       const int64_t channel = transposed ? i / (w->shape()[0] / groups) * per_group + j : i;
       const int64_t at = (i * w->shape()[1] + j) * taps;
       for (int64_t t = 0; t < taps; ++t)
-        scaled.data<float>()[at + t] =
+        out.weights.data<float>()[at + t] =
             static_cast<float>(w->data<float>()[at + t] * a.scale[static_cast<size_t>(channel)]);
     }
   std::vector<double> bias = a.shift;
   for (int64_t c = 0; b && c < channels; ++c)
     bias[static_cast<size_t>(c)] += b->data<float>()[c] * a.scale[static_cast<size_t>(c)];
-  TRN_ASSIGN(Tensor new_bias, vector_of(bias));
+  TRN_ASSIGN(out.bias, vector_of(bias));
+  return std::optional<Weights>(std::move(out));
+}
+
+void apply(ir::Rewriter& rw, ir::Node* conv, Weights made) {
   ir::Value* old[] = {conv->input(1), conv->input(2)};
-  rw.set_input(conv, 1, rw.constant(old[0]->name(), std::move(scaled)));
+  rw.set_input(conv, 1, rw.constant(old[0]->name(), std::move(made.weights)));
   if (conv->inputs().size() < 3) rw.resize_inputs(conv, 3);
-  rw.set_input(conv, 2, rw.constant(conv->output(0)->name() + "_bias", std::move(new_bias)));
+  rw.set_input(conv, 2, rw.constant(conv->output(0)->name() + "_bias", std::move(made.bias)));
   rw.erase_unused_constants(old);
-  return true;
 }
 
 }  // namespace
@@ -85,28 +95,30 @@ Status batch_norm_fusion(ir::Graph& graph, passes::PassContext& context) {
       if (const auto affine = affine_of(*n)) {
         const std::vector<ir::Value*> old(n->inputs().begin() + 1, n->inputs().end());
         ir::Node* conv = n->input(0)->producer();
-        bool folded = false;
+        bool done = false;
         if (conv && (is_op(conv, "Conv") || is_op(conv, "ConvTranspose")) && only_user(n->input(0)) == n &&
             ir::Rewriter::can_replace(n->output(0), conv->output(0))) {
-          rw.begin("into the convolution", {conv, n});
-          TRN_ASSIGN(folded, fold(rw, conv, *affine));
-          if (folded) {
+          TRN_ASSIGN(auto weights, folded(conv, *affine));
+          if (weights) {
+            rw.begin("into the convolution", {conv, n});
+            apply(rw, conv, std::move(*weights));
             rw.absorb(conv, n);
             rw.bypass(n, conv->output(0));
+            done = true;
           }
         }
-        if (!folded && n->input(0)->fact.has_rank() && n->input(0)->fact.rank() >= 2) {
-          rw.begin("into scale and shift", {n});
+        if (!done && n->input(0)->fact.has_rank() && n->input(0)->fact.rank() >= 2) {
           TRN_ASSIGN(Tensor scale, vector_of(affine->scale));
           TRN_ASSIGN(Tensor shift, vector_of(affine->shift));
+          rw.begin("into scale and shift", {n});
           ir::Node* made =
               rw.insert("ScaleShift", "trunnion", 1,
                         {n->input(0), rw.constant("scale", std::move(scale)), rw.constant("shift", std::move(shift))},
                         {n->output(0)->name()}, {{"axis", int64_t{1}, {}}}, n, n->name());
           rw.bypass(n, made->output(0));
-          folded = true;
+          done = true;
         }
-        if (folded) rw.erase_unused_constants(old);
+        if (done) rw.erase_unused_constants(old);
       }
     }
     n = next;

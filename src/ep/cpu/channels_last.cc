@@ -1,7 +1,8 @@
 // Channels last inside the CPU provider: convolutions and pooling read and write [N, D..., C]. One sweep in graph
 // order: each such node reads the channels-last form of its inputs and is followed by a transpose back; whatever can
 // work in either layout (element-wise, Concat, reductions, ...) is pulled in front of that transpose. A channels-last
-// form that exists is used as it is, so that between two convolutions no transpose is left.
+// form that exists is used as it is, so that between two convolutions no transpose is left. Quantized operators take
+// part with the forms that com.microsoft has for them.
 #include <algorithm>
 #include <unordered_map>
 
@@ -171,7 +172,87 @@ class Sweep {
         return {};
       }
     }
+    if (rank >= 3 && quantized(n, rank)) return {};
+    if (is_contrib(*n, "QLinearConcat") && quantized_concat(n)) return {};
     return pull(n);
+  }
+
+  // ---- quantized nodes
+  static bool is_byte(const ir::Value* v) { return v->fact.dtype() == DType::u8 || v->fact.dtype() == DType::i8; }
+  static bool is_contrib(const ir::Node& n, std::string_view op) {
+    return n.domain() == "com.microsoft" && n.op_type() == op;
+  }
+  static bool is_single(const ir::Value* v) { return v && v->fact.has_rank() && v->fact.rank() == 0; }
+
+  // True when the node was replaced.
+  bool quantized(ir::Node* n, int rank) {
+    ir::Value* x = n->input(0);
+    const std::vector<ir::Value*> before(n->inputs().begin(), n->inputs().end());
+    const auto with_first = [&] {
+      std::vector<ir::Value*> inputs = before;
+      inputs[0] = last(x, n);
+      return inputs;
+    };
+    const auto marked = [&] {
+      auto attrs = attrs_of(*n);
+      set(attrs, "channels_last", int64_t{1});
+      return attrs;
+    };
+    const bool wide =
+        rank >= 3 && rank <= 5 && n->outputs().size() == 1 && is_byte(n->output(0)) && n->attr("channels_last", 0) == 0;
+    if (wide && (is_op(n, "QLinearConv") || is_contrib(*n, "QLinearConv")) && n->input(3)->is_constant()) {
+      rw_.begin("convolution", {n});
+      replace(n, "QLinearConv", "com.microsoft", 1, with_first(), marked());
+      return true;
+    }
+    if (!has_last(x)) return false;
+    if (wide && is_op(n, "MaxPool") && n->attr("storage_order", 0) == 0) {
+      rw_.begin("pool", {n});
+      auto attrs = attrs_of(*n);
+      std::erase_if(attrs, [](const ir::Attr& a) { return a.name == "storage_order"; });
+      replace(n, "NhwcMaxPool", "com.microsoft", 1, with_first(), std::move(attrs));
+      return true;
+    }
+    if (wide && (is_contrib(*n, "QLinearAveragePool") || is_contrib(*n, "QLinearGlobalAveragePool"))) {
+      rw_.begin("pool", {n});
+      replace(n, n->op_type(), n->domain(), n->opset(), with_first(), marked());
+      return true;
+    }
+    const bool plain = n->domain().empty() || n->domain() == "com.microsoft";
+    const bool converts = plain && (n->op_type() == "QuantizeLinear" || n->op_type() == "DequantizeLinear");
+    if (is_contrib(*n, "QLinearSigmoid") || is_contrib(*n, "QLinearLeakyRelu") ||
+        (converts && is_single(n->input(1)) && n->attr("block_size", 0) == 0)) {
+      rw_.begin("element-wise", {n});
+      replace(n, n->op_type(), n->domain(), n->opset(), with_first(), attrs_of(*n));
+      return true;
+    }
+    if (is_contrib(*n, "QLinearAdd") || is_contrib(*n, "QLinearMul")) {
+      ir::Value* b = n->input(3);
+      const int out = n->output(0)->fact.rank();
+      if (x->fact.rank() != out || !b->fact.has_rank()) return false;
+      if (b->fact.rank() != 0 && !(b->fact.rank() == out && (has_last(b) || spatial_ones(b->fact, out)))) return false;
+      rw_.begin("element-wise", {n});
+      std::vector<ir::Value*> inputs = with_first();
+      if (b->fact.rank() != 0) inputs[3] = last(b, n);
+      replace(n, n->op_type(), n->domain(), n->opset(), inputs, attrs_of(*n));
+      return true;
+    }
+    return false;
+  }
+
+  // Inputs are scale and zero point of the result, then a tensor with both for each part.
+  bool quantized_concat(ir::Node* n) {
+    const int rank = n->output(0)->fact.rank();
+    std::vector<ir::Value*> inputs(n->inputs().begin(), n->inputs().end());
+    for (size_t i = 2; i < inputs.size(); i += 3)
+      if (!has_last(inputs[i])) return false;
+    for (size_t i = 2; i < inputs.size(); i += 3) inputs[i] = last(inputs[i], n);
+    auto attrs = attrs_of(*n);
+    const int64_t axis = n->attr("axis", 1);
+    set(attrs, "axis", last_axis(axis < 0 ? axis + rank : axis, rank));
+    rw_.begin("concat", {n});
+    replace(n, n->op_type(), n->domain(), n->opset(), inputs, std::move(attrs));
+    return true;
   }
 
   Status convolution(ir::Node* n) {

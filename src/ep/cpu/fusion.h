@@ -7,6 +7,12 @@
 
 namespace trunnion::ep {
 
+// DequantizeLinear -> operator -> QuantizeLinear -> the integer operator.
+Status qdq_fusion(ir::Graph&, passes::PassContext&);
+// Fused operators of com.microsoft in saved models -> the provider's own.
+Status saved_fusion(ir::Graph&, passes::PassContext&);
+// Blocked channels of saved models -> plain ones.
+Status saved_layout(ir::Graph&, passes::PassContext&);
 // x * sigmoid(x) -> Swish; x * clip(x + 3, 0, 6) / 6 and x * HardSigmoid(x, 1/6, 1/2) -> HardSwish.
 Status swish_fusion(ir::Graph&, passes::PassContext&);
 // x/2 (1 + erf(x / sqrt 2)) and its spellings -> Gelu.

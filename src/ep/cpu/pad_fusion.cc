@@ -36,9 +36,9 @@ Status pad_fusion(ir::Graph& graph, passes::PassContext& context) {
       const auto pads = zero_pads(*n, rank);
       if (pads && is_op(conv, "Conv") && conv->input(0) == n->output(0) &&
           conv->attr("auto_pad", "NOTSET") == "NOTSET") {
-        rw.begin("into the convolution", {n, conv});
         auto sum = conv->ints("pads", std::vector<int64_t>(static_cast<size_t>(2 * (rank - 2)), 0));
         if (sum.size() == pads->size()) {
+          rw.begin("into the convolution", {n, conv});
           for (size_t i = 0; i < sum.size(); ++i) sum[i] += (*pads)[i];
           rw.set_attr(conv, "pads", std::move(sum));
           rw.absorb(conv, n);

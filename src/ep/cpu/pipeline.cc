@@ -8,8 +8,11 @@ std::vector<passes::Pass> cpu_pipeline(Level level) {
   std::vector<passes::Pass> list;
   if (level < Level::extended) return list;
   list = {
-      {"PadFusion", pad_fusion},                 // first: it looks for plain Conv nodes
-      {"BatchNormFusion", batch_norm_fusion},    // likewise
+      {"QDQSelectorActionTransformer", qdq_fusion},  // first: it looks for operators as the model has them
+      {"SavedFusion", saved_fusion},                 // what a file has fused already takes part in all that follows
+      {"SavedLayout", saved_layout},                 // likewise
+      {"PadFusion", pad_fusion},                     // first: it looks for plain Conv nodes
+      {"BatchNormFusion", batch_norm_fusion},        // likewise
       {"SwishFusion", swish_fusion},             // spells activations as one node, so that they can become epilogues
       {"GeluFusion", gelu_fusion},               // likewise
       {"LayerNormFusion", layer_norm_fusion},    // takes its Adds before they look like biases or residuals

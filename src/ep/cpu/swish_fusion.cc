@@ -1,5 +1,6 @@
 // Products of a value with a gate computed from it: Swish (x sigmoid(x)) and HardSwish.
 #include <cmath>
+#include <unordered_set>
 
 #include "ep/cpu/fusion.h"
 
@@ -52,7 +53,8 @@ Gate gate_of(ir::Value* gate, const ir::Value* x, std::vector<ir::Node*>& chain)
   return is_relu6_of_shifted(gate, x, chain) ? Gate::relu6 : Gate::none;
 }
 
-void fuse(ir::Rewriter& rw, ir::Node* mul) {
+// `gone` gets the nodes that it erases.
+void fuse(ir::Rewriter& rw, ir::Node* mul, std::unordered_set<const ir::Node*>& gone) {
   for (int side : {0, 1}) {
     ir::Value *x = mul->input(side), *gate = mul->input(1 - side);
     if (!x || !gate || x == gate) continue;
@@ -77,9 +79,10 @@ void fuse(ir::Rewriter& rw, ir::Node* mul) {
     rw.begin(kind == Gate::swish ? "swish" : "hard swish", all);
     ir::Node* made = rw.insert(kind == Gate::swish ? "Swish" : "HardSwish", "", kind == Gate::swish ? 24 : 14, {x},
                                {last->output(0)->name()}, {}, last, last->name());
-    rw.bypass(last, made->output(0));
-    if (last != mul) rw.erase_if_unused(mul);
-    for (size_t i = chain.size(); i-- > 0;) rw.erase_if_unused(chain[i]);
+    if (rw.bypass(last, made->output(0))) gone.insert(last);
+    if (last != mul && rw.erase_if_unused(mul)) gone.insert(mul);
+    for (size_t i = chain.size(); i-- > 0;)
+      if (rw.erase_if_unused(chain[i])) gone.insert(chain[i]);
     return;
   }
 }
@@ -92,13 +95,9 @@ Status swish_fusion(ir::Graph& graph, passes::PassContext& context) {
   std::vector<ir::Node*> products;
   for (ir::Node* n = graph.first(); n; n = n->next())
     if (is_op(n, "Mul") && n->inputs().size() == 2 && n->since() >= 7) products.push_back(n);
-  std::vector<int> ids;
-  for (ir::Node* n : products) ids.push_back(n->id());
-  for (size_t i = 0; i < products.size(); ++i) {
-    bool still = false;  // an earlier rewrite may have taken it (as its final "* 1/6")
-    for (ir::Node* n = graph.first(); n && !still; n = n->next()) still = n->id() == ids[i];
-    if (still) fuse(rw, products[i]);
-  }
+  std::unordered_set<const ir::Node*> gone;  // an earlier rewrite may have taken one (as its "* 1/6")
+  for (ir::Node* n : products)
+    if (!gone.contains(n)) fuse(rw, n, gone);
   context.changes += rw.changes();
   return {};
 }
