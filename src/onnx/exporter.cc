@@ -164,7 +164,34 @@ class Exporter {
   std::deque<std::string> texts_;
 };
 
+// `texts` holds what the entries are views of.
+Status place_weights(GraphView& graph, const PlaceFn& place, std::deque<std::string>& texts) {
+  for (TensorProtoView& t : graph.initializers) {
+    if (!t.has_raw_data || t.external) continue;
+    TRN_ASSIGN(const auto where, place(t));
+    if (!where) continue;
+    t.external = true;
+    t.external_data = {{"location", texts.emplace_back(where->location)},
+                       {"offset", texts.emplace_back(std::to_string(where->offset))},
+                       {"length", texts.emplace_back(std::to_string(where->bytes))}};
+    t.has_raw_data = false;
+    t.raw_data = {};
+  }
+  for (NodeView& n : graph.nodes)
+    for (AttrView& a : n.attributes)
+      for (GraphView& body : a.graphs) TRN_TRY(place_weights(body, place, texts));
+  return {};
+}
+
 }  // namespace
+
+Result<std::vector<std::byte>> export_bytes(const ir::Model& model, const PlaceFn& place) {
+  Exporter exporter;
+  ModelView view = exporter.model(model);
+  std::deque<std::string> texts;
+  if (place) TRN_TRY(place_weights(view.graph, place, texts));
+  return serialize(view);
+}
 
 Status export_model(const ir::Model& model, const std::string& path, const ExportOptions& options) {
   Exporter exporter;

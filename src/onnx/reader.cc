@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "onnx/file_guess.h"
+#include "onnx/flat.h"
+#include "onnx/ort_format.h"
 
 namespace trunnion::onnx {
 namespace {
@@ -572,6 +574,7 @@ Result<ModelView> parse(Bytes bytes, std::string_view path) {
   if (bytes.empty())
     return error(Code::invalid_protobuf, "Failed to load model because protobuf parsing failed: {} is empty (0 bytes)",
                  file_text(path));
+  if (Flat::has_mark(bytes, kOrtMark)) return parse_ort_format(bytes, path);
   ModelView view;
   Decoder decoder(bytes, path);
   TRN_TRY(decoder.model(bytes, view));

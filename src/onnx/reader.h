@@ -1,4 +1,4 @@
-// Bytes of a .onnx file -> ModelView. Nothing is copied but lists of views; see model_view.h.
+// Bytes of a .onnx or .ort file -> ModelView. Nothing is copied but lists of views; see model_view.h.
 #pragma once
 #include <string_view>
 

@@ -8,6 +8,8 @@
 namespace trunnion::onnx {
 namespace {
 
+constexpr size_t kTold = size_t{64} << 10;  // TensorSource::copied hears of copies from this size on
+
 constexpr std::string_view field_name(DataField field) {
   switch (field) {
     case DataField::float_data:
@@ -131,6 +133,7 @@ class TensorDecoder {
       return Tensor::borrow(type_, t_.dims, const_cast<std::byte*>(bytes.data()), keep_alive);
     TRN_ASSIGN(Tensor out, Tensor::allocate(type_, t_.dims));
     if (!bytes.empty()) std::memcpy(out.raw(), bytes.data(), bytes.size());
+    if (source_.copied && bytes.size() >= kTold) source_.copied(bytes);
     if (!clean) to_bool(static_cast<uint8_t*>(out.raw()));
     return out;
   }

@@ -1,5 +1,6 @@
 // TensorProto <-> Tensor: the rules of onnx.proto for where the elements of each type are and how they are packed.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -15,6 +16,7 @@ namespace trunnion::onnx {
 struct TensorSource {
   std::shared_ptr<const void> keep_alive;  // of the model's bytes; null: they will go away, so everything is copied
   ExternalData* external = nullptr;        // null: tensors with external data are an error
+  std::function<void(Bytes)> copied;       // optional; called for large parts of the bytes that nobody reads again
 };
 
 // Raw and external data that is aligned for its element type is borrowed (it must not be written), everything else is

@@ -220,5 +220,25 @@ TEST(TensorData, ViewsATensorForWriting) {
   EXPECT_EQ(values<std::string>(decode_tensor(view_tensor("s", *s), {})), (std::vector<std::string>{"", "x"}));
 }
 
+TEST(TensorData, TellsWhichLargePartsWereCopied) {
+  const auto told = [](size_t shift, int64_t count, bool kept) {
+    const auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(count) * 4 + 16);
+    auto* begin = bytes->data() + shift;
+    std::vector<Bytes> parts;
+    TensorSource source;
+    if (kept) source.keep_alive = bytes;
+    source.copied = [&](Bytes part) { parts.push_back(part); };
+    const std::string_view text(reinterpret_cast<const char*>(begin), static_cast<size_t>(count) * 4);
+    const auto t = decode_tensor(raw(DType::f32, {count}, text), source);
+    EXPECT_TRUE(t.ok());
+    EXPECT_EQ(t->raw() == begin, parts.empty());
+    for (Bytes part : parts) EXPECT_TRUE(part.data() == begin && part.size() == text.size());
+    return parts.size();
+  };
+  EXPECT_EQ(told(0, 20'000, true), 0u);   // borrowed
+  EXPECT_EQ(told(1, 20'000, true), 1u);   // not aligned
+  EXPECT_EQ(told(0, 20'000, false), 1u);  // will go away
+}
+
 }  // namespace
 }  // namespace trunnion::onnx

@@ -10,7 +10,8 @@ namespace {
 
 class Builder {
  public:
-  Builder(ep::Provider& provider, std::shared_ptr<const void> owner) : provider_(provider), owner_(std::move(owner)) {}
+  Builder(ep::Provider& provider, std::shared_ptr<const void> owner, FunctionRef<void(const ir::Value&)> packed)
+      : provider_(provider), owner_(std::move(owner)), packed_(packed) {}
 
   Result<std::unique_ptr<Program>> build(const ir::Graph& graph) {
     auto program = std::make_unique<Program>();
@@ -30,6 +31,10 @@ class Builder {
       }
       return it->second;
     };
+    std::vector<Readers> readers(static_cast<size_t>(graph.value_id_bound()));
+    for (const ir::Node* n = graph.first(); n; n = n->next())
+      for_each_read(*n, [&](const ir::Value& v, int) { ++readers[static_cast<size_t>(v.id())].left; });
+
     for (const ir::Value* v : graph.inputs()) p.inputs.push_back(id_of(v));
     for (const auto& c : graph.captures()) p.inputs.push_back(id_of(c.inner));
 
@@ -43,9 +48,10 @@ class Builder {
       for (int v : step.outputs)
         if (v >= 0) p.values[v].producer = index;
       if (n->def && n->def->flags.control_flow) {
-        step.kind = n->op_type() == "If"     ? Step::Kind::branch
-                    : n->op_type() == "Loop" ? Step::Kind::loop
-                                             : Step::Kind::scan;
+        step.kind = n->op_type() == "If"            ? Step::Kind::branch
+                    : n->op_type() == "Loop"        ? Step::Kind::loop
+                    : n->op_type() == "SequenceMap" ? Step::Kind::map
+                                                    : Step::Kind::scan;
         for (const char* name : {"then_branch", "else_branch", "body"}) {
           const ir::Graph* graph_body = n->graph_attr(name);
           if (!graph_body) continue;
@@ -62,33 +68,37 @@ class Builder {
         step.executable = compiled->get();
         p.executables.push_back(std::move(compiled).value());
       }
+      for_each_read(*n, [&](const ir::Value& v, int input) {
+        Readers& r = readers[static_cast<size_t>(v.id())];
+        r.some = r.some || input < 0 || !step.executable || step.executable->reads_input(input);
+        if (--r.left > 0 || r.some || v.output_uses() > 0 || v.constant().count() == 0) return;
+        // Given back at once: a copy of all weights beside the packed ones is never needed.
+        Tensor& constant = p.values[static_cast<size_t>(id_of(&v))].constant;
+        constant = Tensor::borrow(constant.dtype(), constant.shape(), nullptr, nullptr);
+        packed_(v);
+      });
       p.steps.push_back(std::move(step));
     }
     for (const ir::Value* v : graph.outputs()) p.outputs.push_back(id_of(v));
     liveness(p);
-    const auto read = reads(p);
-    for (const auto& [value, id] : ids) {
-      ValueInfo& info = p.values[static_cast<size_t>(id)];
-      if (!info.constant.valid() || info.constant.count() == 0 || info.output >= 0 || read[static_cast<size_t>(id)])
-        continue;
-      info.constant = Tensor::borrow(info.constant.dtype(), info.constant.shape(), nullptr, nullptr);
-      p.unread.push_back(value);
-    }
     return program;
   }
 
  private:
-  // By value: whether a step looks at its elements.
-  static std::vector<bool> reads(const Program& p) {
-    std::vector<bool> read(p.values.size(), false);
-    for (const auto& step : p.steps) {
-      for (size_t i = 0; i < step.inputs.size(); ++i)
-        if (step.inputs[i] >= 0 && (!step.executable || step.executable->reads_input(static_cast<int>(i))))
-          read[static_cast<size_t>(step.inputs[i])] = true;
-      for (const auto& body : step.bodies)
-        for (int v : body.captures) read[static_cast<size_t>(v)] = true;
-    }
-    return read;
+  // Of a constant: how often it stands in nodes that have no kernel yet, and whether a kernel looks at its elements.
+  struct Readers {
+    int left = 0;
+    bool some = false;
+  };
+
+  // fn(constant, input) for every constant that the node reads; input -1: by a body of it.
+  template <class F>
+  static void for_each_read(const ir::Node& n, F&& fn) {
+    for (size_t i = 0; i < n.inputs().size(); ++i)
+      if (const ir::Value* v = n.inputs()[i]; v && v->is_constant()) fn(*v, static_cast<int>(i));
+    for (const ir::Graph* body : n.bodies())
+      for (const auto& c : body->captures())
+        if (c.outer->is_constant()) fn(*c.outer, -1);
   }
 
   static void liveness(Program& p) {
@@ -120,14 +130,15 @@ class Builder {
 
   ep::Provider& provider_;
   std::shared_ptr<const void> owner_;
+  FunctionRef<void(const ir::Value&)> packed_;
   int next_index_ = 0;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Program>> build(const ir::Graph& graph, ep::Provider& provider,
-                                       std::shared_ptr<const void> owner) {
-  return Builder(provider, std::move(owner)).build(graph);
+                                       std::shared_ptr<const void> owner, FunctionRef<void(const ir::Value&)> packed) {
+  return Builder(provider, std::move(owner), packed).build(graph);
 }
 
 OutputShape declared_output(const ir::Graph& body, int output) {

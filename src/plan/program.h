@@ -21,14 +21,14 @@ struct Body {
 };
 
 struct Step {
-  enum class Kind : uint8_t { kernel, branch, loop, scan };
+  enum class Kind : uint8_t { kernel, branch, loop, scan, map };
   Kind kind = Kind::kernel;
   const ep::Executable* executable = nullptr;  // kernel steps
   const ir::Node* node = nullptr;
   int node_index = 0;        // dense over the whole program tree: the row in the placement
   std::vector<int> inputs;   // value ids; -1: absent
   std::vector<int> outputs;  // value ids; -1: not wanted
-  std::vector<Body> bodies;  // branch: then, else; loop and scan: one
+  std::vector<Body> bodies;  // branch: then, else; loop, scan and map: one
 };
 
 // The input whose bytes a kernel step's only output shows under another shape; -1: the step is no view.
@@ -59,7 +59,6 @@ class Program {
   std::vector<int> inputs;
   std::vector<int> outputs;
   std::vector<std::unique_ptr<ep::Executable>> executables;
-  std::vector<const ir::Value*> unread;  // constants that no step looks at any more: kernels have packed them
 };
 
 // Where a value of a segment lives.
@@ -122,8 +121,10 @@ Status infer_step(const Step& step, std::span<const TensorView* const> inputs, s
 // What a body's output is declared or inferred to be, unknown dimensions as 0: for loops that never ran.
 OutputShape declared_output(const ir::Graph& body, int output);
 
-// Builds the program of a graph (and of all bodies). `owner` keeps the graph alive.
-Result<std::unique_ptr<Program>> build(const ir::Graph& graph, ep::Provider& provider,
-                                       std::shared_ptr<const void> owner);
+// Builds the program of a graph (and of all bodies). `owner` keeps the graph alive. `packed` is told of every constant
+// that no kernel looks at any more, as soon as the last one that did is made; it may take the elements away.
+Result<std::unique_ptr<Program>> build(
+    const ir::Graph& graph, ep::Provider& provider, std::shared_ptr<const void> owner,
+    FunctionRef<void(const ir::Value&)> packed = [](const ir::Value&) {});
 
 }  // namespace trunnion::plan

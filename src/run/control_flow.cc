@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "run/frame.h"
+#include "run/packed.h"
 #include "run/stacker.h"
 
 namespace trunnion::run {
@@ -134,23 +135,29 @@ Status run_loop(Executor& executor, int index, Frame& frame, const RunEnv& env) 
   return {};
 }
 
-// A strided read of one slice along an axis: contiguous when axis is 0, else copied.
+// A strided read of one slice along an axis: contiguous when axis is 0 and elements have bytes of their own, else
+// copied.
 Result<Tensor> slice(const TensorView& x, int64_t axis, int64_t at) {
   Shape dims;
   for (int i = 0; i < x.rank; ++i)
     if (i != axis) dims.push_back(x.dims[i]);
-  if (is_sub_byte(x.dtype)) return not_implemented("slicing elements of type {}", dtype_name(x.dtype));
   int64_t outer = 1, inner = 1;
   for (int i = 0; i < x.rank; ++i) {
     if (i < axis) outer *= x.dims[i];
     if (i > axis) inner *= x.dims[i];
   }
   const size_t element = size_of(x.dtype);
-  if (axis == 0)
+  if (axis == 0 && !is_sub_byte(x.dtype))
     return Tensor::borrow(x.dtype, dims, x.as<std::byte>() + static_cast<size_t>(at * inner) * element, nullptr);
   TRN_ASSIGN(Tensor t, Tensor::allocate(x.dtype, dims));
+  if (is_sub_byte(x.dtype) && t.bytes()) std::memset(t.raw(), 0, t.bytes());
   for (int64_t o = 0; o < outer; ++o) {
     const int64_t from = (o * x.dims[axis] + at) * inner;
+    if (is_sub_byte(x.dtype)) {
+      for (int64_t i = 0; i < inner; ++i)
+        packed_set(t.raw(), x.dtype, o * inner + i, packed_get(x.data, x.dtype, from + i));
+      continue;
+    }
     if (x.dtype == DType::string)
       std::copy_n(x.as<std::string>() + from, inner, t.data<std::string>() + o * inner);
     else if (inner)
@@ -341,6 +348,45 @@ Status run_batched_scan(Executor& executor, int index, Frame& frame, const RunEn
   return {};
 }
 
+// SequenceMap: the body once for every element of the sequences; tensors are the same for all.
+Status run_map(Executor& executor, int index, Frame& frame, const RunEnv& env) {
+  const plan::Step& step = frame.program.steps[static_cast<size_t>(index)];
+  const plan::Body& body = step.bodies[0];
+  const ir::Graph& graph = *step.node->graph_attr("body");
+  const size_t formal = step.inputs.size(), results = body.program->outputs.size();
+  std::vector<Feed> feeds = capture_feeds(body, frame);
+  std::vector<const Sequence*> sequences(formal, nullptr);
+  for (size_t i = 0; i < formal; ++i) {
+    feeds[i] = frame.feed(step.inputs[i]);
+    const Value* v = feeds[i].value;
+    if (v && v->kind() == Value::Kind::sequence) sequences[i] = &v->sequence();
+  }
+  if (!sequences[0]) return invalid_argument("input 0 is no sequence");
+  const size_t length = sequences[0]->items.size();
+  for (size_t i = 1; i < formal; ++i)
+    if (sequences[i] && sequences[i]->items.size() != length)
+      return invalid_argument("the sequence of input {} has {} elements, that of input 0 has {}: they must agree", i,
+                              sequences[i]->items.size(), length);
+  std::vector<Sequence> mapped(results);
+  std::vector<Value> outputs(results);
+  for (size_t t = 0; t < length; ++t) {
+    if (env.cancelled()) return terminated();
+    for (size_t i = 0; i < formal; ++i)
+      if (sequences[i]) feeds[i] = feed_of(sequences[i]->items[t]);
+    for (auto& o : outputs) o = {};
+    TRN_TRY(executor.body(index, 0).run(env, feeds, outputs));
+    for (size_t k = 0; k < results; ++k) mapped[k].items.push_back(std::move(outputs[k]));
+  }
+  for (size_t k = 0; k < results && k < step.outputs.size(); ++k) {
+    if (step.outputs[k] < 0) continue;
+    const Type& declared = graph.outputs()[k]->fact.type;
+    mapped[k].element = mapped[k].items.empty() ? declared : mapped[k].items[0].type();
+    mapped[k].element.shape.reset();
+    frame.set_value(step.outputs[k], Value(std::move(mapped[k])));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status run_control_flow(Executor& executor, int index, Frame& frame, const RunEnv& env) {
@@ -353,6 +399,8 @@ Status run_control_flow(Executor& executor, int index, Frame& frame, const RunEn
       return frame.program.steps[static_cast<size_t>(index)].node->since() < 9
                  ? run_batched_scan(executor, index, frame, env)
                  : run_scan(executor, index, frame, env);
+    case plan::Step::Kind::map:
+      return run_map(executor, index, frame, env);
     case plan::Step::Kind::kernel:
       break;
   }

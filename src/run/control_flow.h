@@ -1,4 +1,4 @@
-// If, Loop and Scan: steps that run the programs of their bodies.
+// If, Loop, Scan and SequenceMap: steps that run the programs of their bodies.
 #pragma once
 #include "run/executor.h"
 

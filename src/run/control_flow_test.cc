@@ -1,5 +1,5 @@
-// If, Loop and Scan: every form, zero iterations, captures through several levels, shapes that change, errors that name
-// the node, termination.
+// If, Loop, Scan and SequenceMap: every form, zero iterations, captures through several levels, shapes that change,
+// errors that name the node, termination.
 #include "run/control_flow.h"
 
 #include <atomic>
@@ -367,6 +367,36 @@ g(float[B,1] s, float[B,L,1] x, float[C,L,1] w) => (float[B,1] t, float[B,L,1] y
   EXPECT_EQ(floats_of(r[0]), (Floats{0, 10}));
   EXPECT_EQ(floats_of(r[1]), (Floats{1, 0, 11, 10}));
   EXPECT_NE(p.failure({counting({2, 1}), counting({2, 2, 1}), counting({1, 2, 1})}).find("batch"), std::string::npos);
+}
+
+TEST(SequenceMap, EveryElementWithItsShapeTensorsAndCaptures) {
+  TestProgram p(R"(<opset: "" 17>
+g(seq(float[?]) s, float[1] x, seq(float[?]) t) => (seq(float[?]) y, seq(int64[?]) z) {
+  twice = Add(x, x)
+  y, z = SequenceMap<body=each(float[?] a, float[1] b, float[?] c) => (m, n) {
+      p = Mul(a, b)
+      q = Add(p, twice)
+      m = Add(q, c)
+      n = Shape(a)
+    }>(s, x, t)
+})");
+  ASSERT_TRUE(p.ok());
+  const auto sequence = [](std::vector<Value> items) {
+    return Value(Sequence{Type::tensor(DType::f32), std::move(items)});
+  };
+  const Value s = sequence({floats({1}, {5}), floats({2}, {6, 7})}),
+              t = sequence({floats({1}, {100}), floats({2}, {0, 1})});
+  for (int round = 0; round < 2; ++round) {
+    const auto r = p.results({s, floats({1}, {10}), t});
+    ASSERT_EQ(r[0].sequence().items.size(), 2u);
+    EXPECT_EQ(floats_of(r[0].sequence().items[0]), (Floats{170}));
+    EXPECT_EQ(floats_of(r[0].sequence().items[1]), (Floats{80, 91}));
+    EXPECT_EQ(r[1].sequence().items[1].tensor().data<int64_t>()[0], 2);
+  }
+  const auto empty = p.results({sequence({}), floats({1}, {10}), sequence({})});
+  EXPECT_TRUE(empty[0].sequence().items.empty());
+  EXPECT_EQ(empty[1].sequence().element.dtype, DType::i64);
+  EXPECT_NE(p.failure({s, floats({1}, {10}), sequence({})}).find("0 elements"), std::string::npos);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/fork_lock.h"
 #include "base/thread_pool.h"
 #include "plan/program.h"
+#include "run/block_cache.h"
 #include "run/plan_cache.h"
 #include "tensor/value.h"
 
@@ -26,6 +27,7 @@ struct RunEnv {
   int threads = 1;                               // cap for this session
   const std::atomic<bool>* terminate = nullptr;  // polled between steps and iterations
   Recorder* recorder = nullptr;
+  BlockCache* blocks = nullptr;  // null: outputs come from the heap
   bool cancelled() const { return terminate && terminate->load(std::memory_order_relaxed); }
 };
 

@@ -19,7 +19,6 @@ Status Block::reserve(size_t bytes) {
   bytes_ = 0;
   auto* p = static_cast<std::byte*>(os::allocate(bytes));
   if (!p) return error(Code::fail, "Failed to allocate memory for intermediate results ({} bytes)", bytes);
-  if (bytes >= size_t{4} << 20) os::advise(p, bytes, os::Advice::huge_pages);
   data_ = p;
   bytes_ = bytes;
   return {};
@@ -117,7 +116,7 @@ Status Frame::bind_outputs(const Bound& b, std::span<trunnion::Value> outputs, s
     trunnion::Value& out = outputs[static_cast<size_t>(k)];
     const bool own = program.values[static_cast<size_t>(value)].output == k;
     if (!out.has_value()) {
-      TRN_ASSIGN(Tensor t, Tensor::allocate(view.dtype, view.shape()));
+      TRN_ASSIGN(Tensor t, fresh(view.dtype, view.shape()));
       out = std::move(t);
     } else if (!given[static_cast<size_t>(k)]) {
       // Made for a value of which the output is a view: give it the output's own shape.
@@ -214,6 +213,10 @@ Result<Block> Frame::take_block(size_t bytes) {
   return block;
 }
 
+Result<Tensor> Frame::fresh(DType dtype, std::span<const int64_t> dims) const {
+  return env && env->blocks ? env->blocks->allocate(dtype, dims) : Tensor::allocate(dtype, dims);
+}
+
 Status Frame::run_dynamic(int index) {
   const plan::Step& step = program.steps[static_cast<size_t>(index)];
   ops::KernelContext& c = contexts[static_cast<size_t>(index)];
@@ -281,7 +284,7 @@ Status Frame::finish(std::span<trunnion::Value> outputs, std::span<const bool> g
         outputs[k] = held[id];
         continue;
       }
-      TRN_ASSIGN(Tensor t, Tensor::allocate(view.dtype, view.shape()));
+      TRN_ASSIGN(Tensor t, fresh(view.dtype, view.shape()));
       outputs[k] = std::move(t);
     } else if (!outputs[k].is_tensor() || outputs[k].tensor().dtype() != view.dtype ||
                outputs[k].tensor().shape() != Shape(view.shape())) {
@@ -319,7 +322,7 @@ Result<TensorView*> Frame::allocate_output(int i, DType dtype, std::span<const i
     lent_.push_back({v, std::move(block)});
     return &views[static_cast<size_t>(v)];
   }
-  TRN_ASSIGN(Tensor t, Tensor::allocate(dtype, dims));  // an output of the program gets memory of its own
+  TRN_ASSIGN(Tensor t, fresh(dtype, dims));  // an output of the program gets memory of its own
   if (v >= 0) {
     set_value(v, std::move(t));
     return &views[static_cast<size_t>(v)];
@@ -347,7 +350,7 @@ trunnion::Value Frame::copy_of(int value) {
   const TensorView& view = views[v];
   if (view.dtype == DType::undefined) return fed_[v] ? *fed_[v] : trunnion::Value{};
   if (program.values[v].constant.valid()) return program.values[v].constant;
-  auto t = Tensor::allocate(view.dtype, view.shape());
+  auto t = fresh(view.dtype, view.shape());
   if (!t.ok()) {
     task_error = t.status();
     return {};

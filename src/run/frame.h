@@ -83,6 +83,7 @@ class Frame final : public ops::KernelHost {
   };
   Status bind_outputs(const Bound& bound, std::span<trunnion::Value> outputs, std::span<const bool> given);
   Result<Block> take_block(size_t bytes);
+  Result<Tensor> fresh(DType dtype, std::span<const int64_t> dims) const;  // for what may leave the run
   bool shared_out(int value) const;  // what is held may be handed out: nobody writes it again
 
   std::vector<const TensorView*> in_;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "run/packed.h"
 
 namespace trunnion::run {
 
@@ -26,8 +27,9 @@ Status Stacker::add(const TensorView& piece) {
   if (pieces_ == 0) {
     dtype_ = piece.dtype;
     shape_ = Shape(piece.shape());
-    piece_bytes_ = piece.dtype == DType::string ? 0 : piece.bytes();
-    if (is_sub_byte(dtype_)) return not_implemented("stacking elements of type {}", dtype_name(dtype_));
+    piece_bytes_ = piece.dtype == DType::string ? 0
+                   : is_sub_byte(dtype_) ? static_cast<size_t>(piece.count)  // one byte each until they are all there
+                                         : piece.bytes();
   } else if (piece.dtype != dtype_ || shape_ != Shape(piece.shape())) {
     return invalid_argument(
         "iteration {} gave {} of type {}, the ones before gave {} of type {}: scan outputs must keep their shape",
@@ -38,7 +40,11 @@ Status Stacker::add(const TensorView& piece) {
     strings_.insert(strings_.end(), s, s + piece.count);
   } else if (piece_bytes_) {
     TRN_TRY(grow(used_ + piece_bytes_));
-    std::memcpy(buffer_.data<std::byte>() + used_, piece.data, piece_bytes_);
+    if (is_sub_byte(dtype_))
+      for (int64_t i = 0; i < piece.count; ++i)
+        buffer_.data<uint8_t>()[used_ + static_cast<size_t>(i)] = packed_get(piece.data, dtype_, i);
+    else
+      std::memcpy(buffer_.data<std::byte>() + used_, piece.data, piece_bytes_);
     used_ += piece_bytes_;
   }
   ++pieces_;
@@ -57,11 +63,12 @@ Result<Tensor> Stacker::finish(int64_t axis, bool reverse, DType dtype, std::spa
   Shape dims;
   for (int64_t i = 0; i < rank; ++i)
     dims.push_back(i == axis ? pieces_ : shape_[static_cast<size_t>(i < axis ? i : i - 1)]);
-  if (axis == 0 && !reverse && dtype_ != DType::string && used_ &&
+  if (axis == 0 && !reverse && dtype_ != DType::string && !is_sub_byte(dtype_) && used_ &&
       static_cast<size_t>(buffer_.count()) <= used_ + used_ / 2)
     return Tensor::borrow(dtype_, dims, buffer_.raw(), buffer_.keep_alive());
 
   TRN_ASSIGN(Tensor out, Tensor::allocate(dtype_, dims));
+  if (is_sub_byte(dtype_) && out.bytes()) std::memset(out.raw(), 0, out.bytes());
   int64_t outer = 1, inner = 1;
   for (int64_t i = 0; i < rank - 1; ++i) (i < axis ? outer : inner) *= shape_[static_cast<size_t>(i)];
   const size_t element = dtype_ == DType::string ? 0 : size_of(dtype_);
@@ -71,6 +78,8 @@ Result<Tensor> Stacker::finish(int64_t axis, bool reverse, DType dtype, std::spa
       const int64_t dst = (o * pieces_ + to) * inner, src = (p * outer + o) * inner;
       if (dtype_ == DType::string)
         std::move(strings_.begin() + src, strings_.begin() + src + inner, out.data<std::string>() + dst);
+      else if (is_sub_byte(dtype_))
+        for (int64_t i = 0; i < inner; ++i) packed_set(out.raw(), dtype_, dst + i, buffer_.data<uint8_t>()[src + i]);
       else if (inner)
         std::memcpy(out.data<std::byte>() + static_cast<size_t>(dst) * element,
                     buffer_.data<std::byte>() + static_cast<size_t>(src) * element,

@@ -76,5 +76,18 @@ TEST(Stacker, PiecesMustBeAlike) {
   EXPECT_EQ(stack({counting({2}), ints({2}, {1, 2})}, 0, false).status().code(), Code::invalid_argument);
 }
 
+TEST(Stacker, PackedElements) {
+  const auto nibbles = [](uint8_t a, uint8_t b) {  // three elements of four bits
+    auto t = Tensor::allocate(DType::u4, Shape{3});
+    t->data<uint8_t>()[0] = a;
+    t->data<uint8_t>()[1] = b;
+    return *t;
+  };
+  const auto bytes = [](const Tensor& t) { return std::vector<int>(t.data<uint8_t>(), t.data<uint8_t>() + t.bytes()); };
+  const std::vector<Tensor> pieces = {nibbles(0x21, 0x03), nibbles(0x54, 0x06)};
+  EXPECT_EQ(bytes(*stack(pieces, 0, false)), (std::vector<int>{0x21, 0x43, 0x65}));
+  EXPECT_EQ(bytes(*stack(pieces, 1, true)), (std::vector<int>{0x14, 0x25, 0x36}));
+}
+
 }  // namespace
 }  // namespace trunnion::run::test

@@ -105,19 +105,16 @@ Result<std::string> inspect_model(const Environment& environment, const std::str
   graph.for_each_node_deep([&](ir::Node* n) {
     if (auto s = ops::resolve(*n); !s.ok()) t.problems.push_back(s.message());
   });
-  // A free dimension of an input without a name is called input.axis: what follows from it can be said, and it be
-  // fixed.
+  // A free dimension of an input without a name is called input.axis, so that what follows from it can be said.
   for (ir::Value* v : graph.inputs()) {
     if (!v->fact.has_rank()) continue;
     for (int axis = 0; axis < v->fact.rank(); ++axis) {
       Dim& d = (*v->fact.type.shape)[axis];
       if (!d.is_unknown()) continue;
-      const std::string name = fmt::format("{}.{}", v->name(), axis);
-      d = Dim::symbol(name);
-      for (const auto& [wanted, size] : options.dimension_by_name)
-        if (wanted == name) d = size;
+      d = Dim::symbol(fmt::format("{}.{}", v->name(), axis));
     }
   }
+  if (graph.outputs().empty()) t.problems.push_back("the graph has no outputs: there is nothing to run it for");
   bool shapes = t.problems.empty();
   if (shapes)
     if (auto s = ops::infer(graph); !s.ok()) {

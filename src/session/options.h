@@ -2,9 +2,11 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,7 +17,31 @@
 #include "base/thread_pool.h"
 #include "tensor/value.h"
 
+namespace trunnion::ir {
+class Graph;
+struct Model;
+}  // namespace trunnion::ir
+
+namespace trunnion::ep {
+class Provider;
+}
+
 namespace trunnion::session {
+
+// Operators that a client brings to a session.
+class OperatorSource {
+ public:
+  virtual ~OperatorSource() = default;
+  // Gives the nodes that mean one of them their definition and signature, before the engine's own are looked up.
+  virtual Status bind(ir::Graph& graph) = 0;
+};
+
+// What makes an execution provider that is not built in, for one session; called once, while the session is made.
+class ProviderSource {
+ public:
+  virtual ~ProviderSource() = default;
+  virtual Result<std::unique_ptr<ep::Provider>> make(const ir::Model& model, const Logger& logger) = 0;
+};
 
 using ConfigMap = std::map<std::string, std::string, std::less<>>;
 
@@ -50,7 +76,8 @@ struct ThreadingOptions {
 struct ProviderChoice {
   std::string name;
   ConfigMap options;
-  std::vector<const void*> devices;  // OrtEpDevice handles when chosen by device
+  std::vector<const void*> devices;                  // OrtEpDevice handles when chosen by device
+  std::shared_ptr<ProviderSource> source = nullptr;  // null: built in
 };
 
 // A file of external weights that the user holds in memory until the session is made.
@@ -76,6 +103,8 @@ struct Options {
   bool profiling = false;
   std::string profile_prefix = "onnxruntime_profile_";
   std::string optimized_model_path;
+  std::function<Status(const ir::Model&)>
+      optimized_model_sink;  // gets the same model; it holds no longer than the call
 
   std::string log_id;
   int log_severity = -1;  // -1: the environment's
@@ -98,7 +127,9 @@ struct Options {
 
   std::vector<void*> custom_op_domains;  // OrtCustomOpDomain handles, owned by the user
   std::vector<std::shared_ptr<void>>
-      custom_op_libraries;  // loaded for these options, kept as long as they or a session live
+      custom_op_libraries;                           // loaded for these options, kept as long as they or a session live
+  std::shared_ptr<OperatorSource> custom_operators;  // made of the domains for one session
+  std::span<const std::byte> weightless_source;      // the model that a compiled one takes its weights from; the user's
 
   void* ep_context_read = nullptr;  // OrtReadNamedBufferFunc
   void* ep_context_read_state = nullptr;

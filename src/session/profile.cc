@@ -5,9 +5,37 @@
 
 namespace trunnion::session {
 
+namespace {
+
+// Bytes of the UTF-8 character that a text begins with; 0 when it is none.
+size_t character(std::string_view text) {
+  const auto at = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const unsigned first = at(0);
+  if (first < 0x80) return 1;
+  const size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  uint32_t code = first & (0x7fu >> size);
+  for (size_t i = 1; i < size; ++i) {
+    if ((at(i) & 0xc0) != 0x80) return 0;
+    code = code << 6 | (at(i) & 0x3f);
+  }
+  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xd800 && code < 0xe000;
+  return first >= 0xc2 && first <= 0xf4 && code >= kLeast[size] && code < 0x110000 && !surrogate ? size : 0;
+}
+
+}  // namespace
+
+// Paths and names come from outside: bytes that are no UTF-8, and so cannot be in JSON, become U+FFFD.
 std::string json_text(std::string_view text) {
   std::string out = "\"";
-  for (char c : text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (static_cast<unsigned char>(c) >= 0x80) {
+      const size_t size = character(text.substr(i));
+      out += size ? text.substr(i, size) : std::string_view("\\ufffd");
+      i += size ? size - 1 : 0;
+      continue;
+    }
     switch (c) {
       case '"':
         out += "\\\"";
@@ -58,7 +86,7 @@ void Profile::event(std::string_view category, std::string_view name, int64_t be
 
 Result<std::string> Profile::finish() {
   std::lock_guard lock(mutex_);
-  if (finished_) return error(Code::fail, "the profile has been written already");
+  if (finished_) return std::string();  // as in ONNX Runtime: there is no second file
   finished_ = true;
   const int64_t now = os::wall_ns();
   const auto t = os::local_time(now / 1'000'000'000);

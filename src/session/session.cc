@@ -1,5 +1,6 @@
 #include "session/session.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/error.h"
@@ -12,10 +13,16 @@
 #include "onnx/importer.h"
 #include "onnx/reader.h"
 #include "ops/catalog.h"
-#include "session/config_keys.h"
+#include "passes/expand.h"
+#include "schema/schema.h"
+#include "session/check_options.h"
+#include "session/context_model.h"
+#include "session/declared_shapes.h"
 
 namespace trunnion::session {
 namespace {
+
+constexpr std::string_view kCpu = "CPUExecutionProvider";
 
 int64_t number(const Options& options, std::string_view key, int64_t otherwise) {
   const auto text = options.entry(key);
@@ -41,9 +48,17 @@ std::vector<std::string> split(std::string_view text, char by) {
   return out;
 }
 
+// The error with the file in front, in ONNX Runtime's words. A model out of memory has no name.
+Status of_file(const std::string& path, Status status) {
+  if (status.ok() || path.empty() || status.message().starts_with("Load model from ")) return status;
+  return Status(status.code(), fmt::format("Load model from {} failed:{}", path, status.message()));
+}
+
 }  // namespace
 
-Session::~Session() = default;
+Session::~Session() {
+  if (blocks_) blocks_->close();
+}
 
 Result<std::unique_ptr<Session>> Session::load(const Environment& environment, ModelSource source, Options options) {
   std::unique_ptr<Session> session(new Session());
@@ -65,33 +80,42 @@ Result<std::unique_ptr<Session>> Session::load(const Environment& environment, M
     if (s.profile_) s.profile_->event("Session", name, begin, end);
     return status;
   };
-  TRN_TRY(check_config(s.options_.config, s.logger_));
-  TRN_TRY(stage("import", [&] { return s.import(std::move(source)); }));
+  TRN_TRY(check_options(s.options_, s.logger_));
+  const std::string path = source.path;
+  TRN_TRY(stage("import", [&] { return of_file(path, s.import(std::move(source))); }));
   ir::Graph& graph = *s.model_->graph;
   TRN_TRY(stage("inline", [&] {
-    return ir::inline_functions(*s.model_,
-                                {.nodes = number(s.options_, "session.function_expansion_node_limit", 500'000)});
+    const int64_t nodes = number(s.options_, "session.function_expansion_node_limit", 500'000);
+    return of_file(path, ir::inline_functions(*s.model_, {.nodes = nodes}));
   }));
-  TRN_TRY(stage("resolve", [&] { return ops::resolve(graph); }));
+  TRN_TRY(stage("resolve", [&] {
+    if (s.options_.custom_operators) TRN_TRY(of_file(path, s.options_.custom_operators->bind(graph)));
+    return of_file(path, ops::resolve(graph));
+  }));
   s.seed_random_nodes();
-  TRN_TRY(stage("infer", [&] { return ops::infer(graph); }));
+  TRN_TRY(stage("infer", [&] { return of_file(path, s.infer_shapes()); }));
+  TRN_TRY(stage("expand", [&] { return passes::expand_operators(graph, &s.logger_); }));
   s.list_ports();  // before passes: names and order are the user's
   TRN_TRY(stage("optimize", [&] { return s.optimize(); }));
   TRN_TRY(stage("place", [&] { return s.place(); }));
   TRN_TRY(stage("plan", [&] { return s.build_program(environment); }));
-  TRN_LOG(s.logger_, info, "{}", s.placement_summary());
+  if (s.providers_.size() > 1 && s.placement_.count(0) < static_cast<int>(s.placement_.nodes.size()))
+    TRN_LOG(s.logger_, warning, "{}", s.placement_summary());
+  else
+    TRN_LOG(s.logger_, info, "{}", s.placement_summary());
   TRN_LOG(s.logger_, info, "Session successfully initialized.");
   return session;
 }
 
 Result<std::shared_ptr<ir::Model>> Session::read_model(const Environment& environment, const std::string& path,
                                                        const Options& options) {
+  if (path.empty()) return error(Code::no_such_file, "the path of the model is empty");
   Session s;
   s.options_ = options;
   s.logger_ = environment.logger;
   ModelSource source;
   source.path = path;
-  TRN_TRY(s.import(std::move(source)));
+  TRN_TRY(of_file(path, s.import(std::move(source))));
   // The weights are views into the file: it lives as long as the model.
   return std::shared_ptr<ir::Model>(s.model_.get(), [model = s.model_, file = s.file_](ir::Model*) {});
 }
@@ -104,6 +128,25 @@ std::optional<int64_t> Session::dimension_override(std::string_view symbol, std:
     for (const auto& [name, value] : options_.dimension_by_denotation)
       if (name == denotation) return value;
   return std::nullopt;
+}
+
+std::optional<Tensor> Session::replacement(std::string_view initializer) const {
+  for (const auto* map : {&options_.initializers, &options_.external_initializers})
+    if (const auto it = map->find(initializer); it != map->end() && it->second.is_tensor()) return it->second.tensor();
+  return std::nullopt;
+}
+
+void Session::fix_unnamed_dimensions(ir::Graph& graph, ModelNames& names) const {
+  for (ir::Value* v : graph.inputs()) {
+    if (!v->fact.has_rank()) continue;
+    for (int axis = 0; axis < v->fact.rank(); ++axis) {
+      Dim& d = (*v->fact.type.shape)[static_cast<size_t>(axis)];
+      if (!d.is_unknown()) continue;
+      const std::string name = fmt::format("{}.{}", v->name(), axis);
+      if (const auto size = dimension_override(name, {})) d = *size;
+      names.symbols.insert(name);
+    }
+  }
 }
 
 Status Session::import(ModelSource source) {
@@ -140,21 +183,44 @@ Status Session::import(ModelSource source) {
     const std::string_view from = source.path.empty() ? std::string_view("memory") : std::string_view(source.path);
     return Status(view.status().code(), fmt::format("Load model from {} failed:{}", from, view.status().message()));
   }
-  onnx::ImportOptions import;
-  import.path = source.path;
-  import.replace_initializer = [&](std::string_view name) -> std::optional<Tensor> {
-    for (const auto* map : {&options_.initializers, &options_.external_initializers})
-      if (const auto it = map->find(name); it != map->end() && it->second.is_tensor()) return it->second.tensor();
-  return std::nullopt;
-};
-if (!options_.dimension_by_name.empty() || !options_.dimension_by_denotation.empty())
-  import.override_dimension = [&](std::string_view symbol, std::string_view denotation) {
-    return dimension_override(symbol, denotation);
-};  // namespace trunnion::session
-TRN_ASSIGN(ir::Model model, onnx::import_model(*view, tensors, import));
-model_ = std::make_shared<ir::Model>(std::move(model));
-for (const ir::Value* v : model_->graph->outputs()) outputs_.push_back({v->name(), v->fact.type});
-return {};
+  // What is copied out of a mapped file is not read there again: its pages go at once.
+  tensors.copied = [&](onnx::Bytes part) {
+    if (file_ && file_->drop_pages(part)) return;
+    for (const auto& file : external.files())
+      if (file->drop_pages(part)) return;
+  };
+  onnx::ImportOptions how;
+  how.path = source.path;
+  ModelNames names;
+  if (!options_.initializers.empty() || !options_.external_initializers.empty())
+    how.replace_initializer = [&](std::string_view name) {
+      names.initializers.emplace(name);
+      return replacement(name);
+    };
+  if (!options_.dimension_by_name.empty() || !options_.dimension_by_denotation.empty())
+    how.override_dimension = [&](std::string_view symbol, std::string_view denotation) {
+      if (!symbol.empty()) names.symbols.emplace(symbol);
+      if (!denotation.empty()) names.denotations.emplace(denotation);
+      return dimension_override(symbol, denotation);
+    };
+  TRN_ASSIGN(ir::Model model, onnx::import_model(*view, tensors, how));
+  if (!options_.dimension_by_name.empty()) fix_unnamed_dimensions(*model.graph, names);
+  TRN_TRY(check_names(options_, names, logger_));
+  model_ = std::make_shared<ir::Model>(std::move(model));
+  data_files_ = external.files();
+  for (const ir::Value* v : model_->graph->outputs()) outputs_.push_back({v->name(), v->fact.type});
+  return {};
+}
+
+Status Session::infer_shapes() {
+  const DeclaredShapes declared(*model_->graph);
+  TRN_TRY(ops::infer(*model_->graph));
+  const auto lines = declared.contradictions();
+  if (lines.empty()) return {};
+  if (options_.flag("session.strict_shape_type_inference", false)) return invalid_graph("{}", lines.front());
+  // Files with shapes of an earlier export or batch size are common, and harmless: nothing here reads the declarations.
+  for (const auto& line : lines) TRN_LOG(logger_, warning, "{}; the inferred shape counts", line);
+  return {};
 }
 
 void Session::seed_random_nodes() {
@@ -162,7 +228,8 @@ void Session::seed_random_nodes() {
   // Nodes with a seed of their own keep it; the others get one each, so that they do not all draw the same numbers.
   auto seed = static_cast<float>(number(options_, "session.random_seed", 0));
   model_->graph->for_each_node_deep([&](ir::Node* n) {
-    if (n->def && n->def->flags.random && !n->has_attr("seed")) n->set_attr("seed", seed++);
+    const bool seeded = n->def && n->def->flags.random && n->schema && n->schema->attribute("seed");
+    if (seeded && !n->has_attr("seed")) n->set_attr("seed", seed++);
   });
 }
 
@@ -180,9 +247,15 @@ void Session::list_ports() {
     Type& type = outputs_[k].type;
     outputs_[k].name = v->name();
     if (!declared.shape || type.kind != declared.kind) continue;
+    bool open = !type.shape;  // whether only a run can tell if the declaration is right
     if (!type.shape) type.shape = declared.shape;
-    for (size_t i = 0; i < type.shape->size() && type.shape->size() == declared.shape->size(); ++i)
+    for (size_t i = 0; i < type.shape->size() && type.shape->size() == declared.shape->size(); ++i) {
+      open |= !(*type.shape)[i].is_int() && (*declared.shape)[i].is_int();
       if ((*type.shape)[i].is_unknown()) (*type.shape)[i] = (*declared.shape)[i];
+    }
+    if (!open) continue;
+    declared_.resize(outputs_.size());
+    declared_[k] = declared.shape;
   }
   for (size_t i = 0; i < feeds_.size(); ++i) feed_index_.emplace(feeds_[i].name, static_cast<int>(i));
   for (size_t i = 0; i < outputs_.size(); ++i) output_index_.emplace(outputs_[i].name, static_cast<int>(i));
@@ -202,30 +275,79 @@ Status Session::optimize() {
   run.max_rounds = 4;  // what one pass frees, an earlier one may take; mostly nothing is left after one
   if (options_.optimization_level >= OptimizationLevel::basic)
     TRN_TRY(passes::run_passes(graph, passes::clean(), context, run, pass_records_));
-  if (!options_.optimized_model_path.empty()) {
+  if (!options_.optimized_model_path.empty() || options_.optimized_model_sink) {
     ir::separate_names(graph);  // in a file, names of bodies and of the graph around them are one space
-    TRN_TRY(save_optimized_model());
+    if (!options_.optimized_model_path.empty()) TRN_TRY(save_optimized_model());
+    if (options_.optimized_model_sink) TRN_TRY(options_.optimized_model_sink(*model_));
+  }
+  return {};
+}
+
+// Nodes that only the CPU took, where the caller does not want that.
+Status Session::check_fallback(bool cpu_listed) const {
+  if (providers_.size() == 1) return {};
+  const bool strict = options_.flag("session.strict_placement");  // all on the first listed
+  const bool no_cpu = options_.flag("session.disable_cpu_ep_fallback");
+  if (no_cpu && cpu_listed)
+    return invalid_argument("session.disable_cpu_ep_fallback is 1, but CPUExecutionProvider is among the providers");
+  for (const auto& n : placement_.nodes) {
+    if (!(strict && n.provider != 0) && !(no_cpu && n.provider == cpu_)) continue;
+    std::string reasons;
+    for (const auto& r : n.refused)
+      reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", r.provider, r.reason);
+    if (strict)
+      return error(Code::fail, "session.strict_placement is 1, but {} is not on {} ({})", n.node,
+                   placement_.providers[0], reasons);
+    return error(
+        Code::fail,
+        "This session contains graph nodes that are assigned to the default CPU EP, but fallback to CPU EP has "
+        "been explicitly disabled by the user: {} ({})",
+        n.node, reasons);
   }
   return {};
 }
 
 Status Session::place() {
-  for (const auto& choice : options_.providers)
-    if (choice.name != "CPUExecutionProvider")
+  const bool cpu_listed = std::ranges::any_of(options_.providers, [](const auto& c) { return c.name == kCpu; });
+  for (const auto& choice : options_.providers) {
+    if (choice.name == kCpu) {
+      cpu_ = static_cast<int>(providers_.size());
+      providers_.push_back(ep::make_cpu_provider());
+      continue;
+    }
+    if (!choice.source)
       return error(Code::invalid_argument,
                    "execution provider '{}' is not available in this build; available: CPUExecutionProvider",
                    choice.name);
-  providers_.push_back(ep::make_cpu_provider());
+    if (providers_.empty()) ir::separate_names(*model_->graph);  // plugins see names, not pointers
+    auto provider = choice.source->make(*model_, logger_);
+    if (!provider.ok())
+      return provider.status().with_context(fmt::format("the execution provider '{}' cannot start", choice.name));
+    providers_.push_back(std::move(provider).value());
+  }
+  if (!cpu_listed) {
+    cpu_ = static_cast<int>(providers_.size());
+    providers_.push_back(ep::make_cpu_provider());
+  }
   TRN_ASSIGN(placement_, plan::place(*model_->graph, providers_));
+  TRN_TRY(check_fallback(cpu_listed));
+  if (options_.flag("ep.context_enable")) {
+    if (providers_.size() == 1)
+      TRN_LOG(logger_, info,
+              "ep.context_enable has no effect: the CPU provider compiles nothing that a file could hold");
+    else
+      TRN_TRY(write_context_model(*model_, placement_, options_, logger_));
+  }
   if (options_.optimization_level >= OptimizationLevel::basic) {
     passes::PassContext context;
     context.log = &logger_;
     passes::RunOptions run;
     run.disabled = split(options_.entry("optimization.disable_specified_optimizers").value_or(""), ';');
+    if (options_.flag("session.disable_quant_qdq")) run.disabled.push_back("QDQSelectorActionTransformer");
 #ifndef NDEBUG
     run.verify = true;
 #endif
-    const auto pipeline = providers_[0]->pipeline(level_of(options_.optimization_level));
+    const auto pipeline = providers_[static_cast<size_t>(cpu_)]->pipeline(level_of(options_.optimization_level));
     TRN_TRY(passes::run_passes(*model_->graph, pipeline, context, run, pass_records_));
   }
   return {};
@@ -233,11 +355,13 @@ Status Session::place() {
 
 Status Session::build_program(const Environment& environment) {
   ir::Graph& graph = *model_->graph;
-  TRN_ASSIGN(program_, plan::build(graph, *providers_[0], model_));
-  // Weights that kernels have packed are held once: the originals go, and so do the file's pages that they were read
-  // from.
-  release_weights(*program_);
-  if (file_) file_->drop_pages(0, file_->size());
+  drop_file_pages();  // of weights that fusions have made others of
+  // Weights that kernels have packed are held once: each original goes as soon as the last kernel has read it, and so
+  // do the pages of the file that it was read from.
+  const auto packed = [&](const ir::Value& v) { release_weight(v); };
+  TRN_ASSIGN(program_, plan::build(graph, *providers_[static_cast<size_t>(cpu_)], model_, packed));
+  drop_file_pages();
+  data_files_.clear();  // what is still read keeps its file
 
   // Sessions share one pool, capped by intra_op_num_threads. A pool of its own: for affinities, for threads made by the
   // caller, without spinning, and for more threads than the shared pool has.
@@ -259,6 +383,7 @@ Status Session::build_program(const Environment& environment) {
     if (threads_ > 1) pool_ = shared ? shared : ThreadPool::shared();
   }
   executor_ = std::make_unique<run::Executor>(*program_, threads_);
+  if (options_.cpu_arena) blocks_ = std::make_shared<run::BlockCache>();
   return {};
 }
 
@@ -270,13 +395,18 @@ Status Session::save_optimized_model() const {
   return onnx::export_model(*model_, options_.optimized_model_path, to);
 }
 
-void Session::release_weights(const plan::Program& program) {
-  for (const ir::Value* v : program.unread) {
-    const Tensor& t = v->constant();
-    v->graph()->set_constant(v->graph()->find(v->name()), Tensor::borrow(t.dtype(), t.shape(), nullptr, nullptr));
-  }
-  for (const auto& step : program.steps)
-    for (const auto& body : step.bodies) release_weights(*body.program);
+void Session::drop_file_pages() const {
+  if (file_) file_->drop_pages(0, file_->size());
+  for (const auto& file : data_files_) file->drop_pages(0, file->size());
+}
+
+void Session::release_weight(const ir::Value& v) const {
+  const Tensor& t = v.constant();
+  const std::span bytes(t.data<const std::byte>(), t.dtype() == DType::string ? 0 : t.bytes());
+  if (!(file_ && file_->drop_pages(bytes)))
+    for (const auto& file : data_files_)
+      if (file->drop_pages(bytes)) break;
+  v.graph()->set_constant(v.graph()->find(v.name()), Tensor::borrow(t.dtype(), t.shape(), nullptr, nullptr));
 }
 
 Session::Memory Session::memory() const {
@@ -285,6 +415,7 @@ Session::Memory Session::memory() const {
     if (v->constant().raw()) m.weights_bytes += v->constant().bytes();
   });
   m.arena_bytes = executor_->arena_bytes();
+  m.output_bytes = blocks_ ? blocks_->idle_bytes() : 0;
   m.cached_plans = executor_->plans().roots();
   return m;
 }

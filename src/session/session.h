@@ -1,6 +1,7 @@
 // Session: a model made ready to run. Begin with Session::load, whose body is the journey of a model.
 #pragma once
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "passes/pass.h"
 #include "plan/placement.h"
 #include "run/executor.h"
+#include "session/check_options.h"
 #include "session/environment.h"
 #include "session/options.h"
 #include "session/profile.h"
@@ -71,6 +73,7 @@ class Session {
   struct Memory {
     size_t weights_bytes = 0;  // constants that are not packed, mapped or owned
     size_t arena_bytes = 0;    // held by idle frames
+    size_t output_bytes = 0;   // idle blocks for large outputs
     size_t cached_plans = 0;   // sets of input shapes with a plan
   };
   Memory memory() const;
@@ -78,37 +81,51 @@ class Session {
  private:
   Session() = default;
   Status import(ModelSource source);
+  Status infer_shapes();
   void seed_random_nodes();
   void list_ports();
   Status optimize();
   Status place();
+  Status check_fallback(bool cpu_listed) const;
   Status build_program(const Environment& environment);
-  static void release_weights(const plan::Program& program);
+  void drop_file_pages() const;
+  void release_weight(const ir::Value& value) const;
   Status save_optimized_model() const;
   // The tables of one call; kept and reused, so that a call allocates nothing but its outputs.
   struct Call {
     std::vector<run::Feed> feeds;
     std::vector<int> ports;  // by output asked for
     SmallVector<bool, 16> fed, wanted;
-    std::vector<Value> all;  // one entry per output, when the caller's are others
+    SmallVector<bool, 16> given;  // by output: `all` holds a buffer of the caller
+    std::vector<Value> all;       // one entry per output, when the caller's are others
   };
+  Status check_call(const RunOptions& options);
+  void check_declared(const Call& call, std::span<const Value> outputs);
   Status run_call(Call& call, const RunOptions& options, std::span<const char* const> input_names,
                   std::span<const Value* const> inputs, std::span<const char* const> output_names,
-                  std::span<Value> outputs);
+                  std::span<Value> outputs, size_t concurrent);
   Status fill_feeds(Call& call, std::span<const char* const> input_names, std::span<const Value* const> inputs) const;
   Result<bool> find_outputs(Call& call, std::span<const char* const> output_names) const;
+  // A result to the entry of the caller that asked for it; one that holds a buffer of its own gets a copy there.
+  Status hand_out(int port, const Value& result, bool result_is_callers, Value& to) const;
   Result<int> find_input(std::string_view name) const;
   Status check_feed(int port, const Value& value) const;
+  std::optional<Tensor> replacement(std::string_view initializer) const;  // the caller's, for the file's
+  // A free dimension of an input without a name goes by input.axis.
+  void fix_unnamed_dimensions(ir::Graph& graph, ModelNames& names) const;
   std::optional<int64_t> dimension_override(std::string_view symbol, std::string_view denotation) const;
 
   Options options_;
   Logger logger_;
   std::shared_ptr<MappedFile> file_;
+  std::vector<std::shared_ptr<MappedFile>> data_files_;  // external data, while loading
   std::shared_ptr<ir::Model> model_;
   std::vector<std::unique_ptr<ep::Provider>> providers_;
+  int cpu_ = 0;  // the CPU among them
   plan::Placement placement_;
   std::unique_ptr<plan::Program> program_;
   std::unique_ptr<run::Executor> executor_;
+  std::shared_ptr<run::BlockCache> blocks_;  // of outputs; null: they come from the heap
   std::shared_ptr<ThreadPool> pool_;
   int threads_ = 1;
   std::vector<Port> inputs_, outputs_, overridable_;
@@ -120,6 +137,10 @@ class Session {
   std::unique_ptr<Profile> profile_;
   ForkLock calls_lock_;
   std::vector<std::unique_ptr<Call>> calls_;  // idle
+  size_t most_calls_ = 0;                     // that were ever under way at the same time
+  // What runs were warned of: keys of their options, outputs of other shapes than declared; under calls_lock_.
+  std::set<std::string, std::less<>> told_;
+  std::vector<std::optional<SymShape>> declared_;  // by output, where only a run can tell; empty when there is none
 };
 
 }  // namespace trunnion::session

@@ -79,6 +79,39 @@ TEST(Session, FillsBuffersOfTheCaller) {
   EXPECT_NE(status.message().find("'y'"), std::string::npos);
 }
 
+// One output asked for several times: every entry gets the result, buffers of the caller stay his.
+TEST(Session, AnOutputTwice) {
+  auto s = load(kMlp);
+  ASSERT_TRUE(s.ok());
+  const Value x = floats({2, 3});
+  const Value* inputs[] = {&x};
+  const char *in[] = {"x"}, *out[] = {"y", "y", "y"};
+  const std::vector<float> want = floats_of((*run(**s, {x}))[0]);
+  const Value first = floats({2, 2}), second = floats({2, 2});
+  for (const std::vector<Value>& given : {std::vector<Value>{first, second, {}},
+                                          {{}, first, second},
+                                          {first, {}, {}},
+                                          {first, first, second},
+                                          {{}, {}, {}}}) {
+    for (const Value* b : {&first, &second}) std::fill_n(b->tensor().data<float>(), 4, -1.f);
+    std::vector<Value> results = given;
+    ASSERT_TRUE((*s)->run({}, in, inputs, out, results).ok());
+    for (size_t k = 0; k < 3; ++k) {
+      EXPECT_EQ(floats_of(results[k]), want);
+      const void* at = results[k].tensor().raw();
+      if (given[k].has_value()) {
+        EXPECT_EQ(at, given[k].tensor().raw());
+      } else {
+        EXPECT_TRUE(at != first.tensor().raw() && at != second.tensor().raw());
+      }
+    }
+  }
+  std::vector<Value> wrong{first, floats({4}), {}};
+  const auto status = (*s)->run({}, in, inputs, out, wrong);
+  EXPECT_EQ(status.code(), Code::invalid_argument);
+  EXPECT_NE(status.message().find("'y'"), std::string::npos);
+}
+
 TEST(Session, OutputsThatAreViewsInputsOrConstants) {
   auto s = load(R"(<opset: "" 17>
 g(float[2,3] x) => (float[6] flat, float[2,3] same, float[2] c, float[3,2] other) {
@@ -220,6 +253,20 @@ TEST(Session, MissingFileAndGarbage) {
   const std::string html = "<!DOCTYPE html><html></html>";
   const auto garbage = Session::load({}, {{}, std::as_bytes(std::span(html)), nullptr}, {});
   EXPECT_EQ(garbage.status().code(), Code::invalid_protobuf);
+}
+
+TEST(Session, ErrorsOfTheGraphNameItsFile) {
+  for (const auto& [text, code] :
+       {std::pair(R"(<opset: "" 17> g(float[2] x) => (y) { y = Relu<alpha=1.0>(x) })", Code::invalid_graph),
+        {R"(<opset: "" 17> g(float[2,3] x, float[4,5] z) => (y) { y = MatMul(x, z) })", Code::fail}}) {
+    const auto s = load(text);
+    ASSERT_FALSE(s.ok());
+    EXPECT_EQ(s.status().message().find("Load model from " + testing::TempDir()), 0u) << s.status().message();
+    if (code == Code::invalid_graph) {
+      EXPECT_EQ(s.status().code(), code);
+    }
+    EXPECT_EQ(s.status().message().find("failed:Load model"), std::string::npos) << s.status().message();
+  }
 }
 
 TEST(Session, FusedOperatorsCheckTheirExtraInputs) {
