@@ -20,6 +20,9 @@ target_compile_definitions(onnxruntime PRIVATE TRUNNION_VERSION="${PROJECT_VERSI
 target_include_directories(onnxruntime PRIVATE ${PROJECT_SOURCE_DIR}/src INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 find_package(Threads REQUIRED)
+if(TARGET trunnion_extras)
+  add_dependencies(onnxruntime trunnion_extras)  # not linked: loaded on first use, from the same folder
+endif()
 target_link_libraries(onnxruntime PRIVATE trn_session trn_onnx trn_run trn_plan trn_ep trn_passes trn_ops trn_ir trn_schema
   trn_kernels trn_tensor trn_base Threads::Threads ${CMAKE_DL_LIBS})
 
@@ -70,7 +73,7 @@ include(GNUInstallDirs)
 install(TARGETS onnxruntime LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/trunnion DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_STRIP)
-  install(CODE "execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-unneeded \"\$ENV{DESTDIR}${CMAKE_INSTALL_FULL_LIBDIR}/libonnxruntime.so.${TRUNNION_ORT_VERSION}\")")
+  install(CODE "execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-unneeded \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libonnxruntime.so.${TRUNNION_ORT_VERSION}\")")
 endif()
 
 if(TRUNNION_BUILD_TESTS)

@@ -1,5 +1,5 @@
 # The Python module. `trunnion_python` makes <build>/python/trunnion, which PYTHONPATH=<build>/python imports as it stands:
-# links to the sources, the extension, and a link to the one library. A wheel (pyproject.toml) gets the same by install.
+# links to the sources, the extension, and links to the library and, where it is built, to libtrunnion_extras.so. A wheel (pyproject.toml) gets the same by install.
 option(TRUNNION_BUILD_PYTHON "Build the Python module (needs nanobind and numpy in Python_EXECUTABLE)" OFF)
 if(NOT TRUNNION_BUILD_PYTHON)
   return()
@@ -29,6 +29,11 @@ endforeach()
 
 add_custom_target(trunnion_python ALL DEPENDS trunnion_native)
 install(TARGETS trunnion_native LIBRARY DESTINATION trunnion COMPONENT python)
+if(TARGET trunnion_extras)
+  add_custom_command(TARGET trunnion_python POST_BUILD COMMAND ${CMAKE_COMMAND} -E create_symlink
+    $<TARGET_FILE:trunnion_extras> ${python_folder}/$<TARGET_SONAME_FILE_NAME:trunnion_extras>)
+  install(TARGETS trunnion_extras LIBRARY DESTINATION trunnion NAMELINK_SKIP COMPONENT python)
+endif()
 if(TARGET onnxruntime)
   add_dependencies(trunnion_python onnxruntime)
   add_custom_command(TARGET trunnion_python POST_BUILD

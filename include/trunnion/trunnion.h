@@ -22,7 +22,7 @@ typedef struct TrunnionApi {
   /* The steps of loading in order, with their time: {"steps":[{"name":...,"ms":...},...],"total_ms":...}. */
   OrtStatus* (*SessionLoadTimingsJson)(const OrtSession* session, OrtAllocator* allocator, char** json);
 
-  /* What the session holds: {"weights_bytes":...,"arena_bytes":...,"cached_plans":...}. */
+  /* What the session holds: {"weights_bytes":...,"arena_bytes":...,"output_bytes":...,"cached_plans":...}. */
   OrtStatus* (*SessionMemoryJson)(const OrtSession* session, OrtAllocator* allocator, char** json);
 
   /* The graph as it is run, after all rewrites, in the engine's text form. */
@@ -36,6 +36,10 @@ typedef struct TrunnionApi {
 
   /* One line: how many nodes which provider took. */
   OrtStatus* (*SessionPlacementSummary)(const OrtSession* session, OrtAllocator* allocator, char** text);
+
+  /* Every operator that the engine knows: a JSON array of objects with domain, operator, versions, deprecated,
+   * provider (null: nobody runs it), newest (version that is implemented), types, missing_types. */
+  OrtStatus* (*OperatorsJson)(OrtAllocator* allocator, char** json);
 } TrunnionApi;
 
 /* NULL for a version that the library does not have. */

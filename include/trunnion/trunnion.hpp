@@ -41,6 +41,14 @@ inline void check(OrtStatus* status) {
 }
 
 namespace detail {
+inline const char* name_of(ONNXTensorElementDataType type) {
+  static constexpr const char* kNames[] = {"undefined", "float",  "uint8",     "int8",       "uint16",  "int16",
+                                           "int32",     "int64",  "string",    "bool",       "float16", "double",
+                                           "uint32",    "uint64", "complex64", "complex128", "bfloat16"};
+  const auto i = static_cast<size_t>(type);
+  return i < sizeof(kNames) / sizeof(*kNames) ? kNames[i] : "of a type that C++ lacks";
+}
+
 struct Release {
   void operator()(OrtEnv* p) const { ort().ReleaseEnv(p); }
   void operator()(OrtSession* p) const { ort().ReleaseSession(p); }
@@ -177,7 +185,9 @@ class Value {
   template <class T>
   Elements<T> data() const {
     if (element_type() != ElementType<std::remove_const_t<T>>::value)
-      throw Error(ORT_INVALID_ARGUMENT, "the tensor has another element type");
+      throw Error(ORT_INVALID_ARGUMENT, std::string("the tensor's elements are ") + detail::name_of(element_type()) +
+                                            ", asked for is " +
+                                            detail::name_of(ElementType<std::remove_const_t<T>>::value));
     void* p = nullptr;
     check(ort().GetTensorMutableData(get(), &p));
     return {static_cast<T*>(p), count()};

@@ -29,6 +29,8 @@ struct OrtEpDevice {
 
 namespace trunnion::abi {
 
+class PluginLibrary;
+
 // What all OrtEnvs of a process share, from the first one made to the last one or session gone.
 class Process {
  public:
@@ -41,8 +43,14 @@ class Process {
   Status remove_allocator(const OrtMemoryInfo& memory);
   OrtAllocator* find_allocator(const OrtMemoryInfo& memory) const;  // null: none
 
-  const std::vector<const OrtHardwareDevice*>& hardware() const { return hardware_list_; }
+  const std::vector<const OrtHardwareDevice*>& hardware();  // found when first asked for
   const std::vector<const OrtEpDevice*>& ep_devices() const { return ep_device_list_; }
+
+  // Plugins: their devices stand in ep_devices() until they are unregistered.
+  Status register_library(std::string name, std::string path, const Logger& logger);
+  Status unregister_library(std::string_view name);
+  // Whose device it is; null: the built-in provider's.
+  std::shared_ptr<PluginLibrary> library_of(const OrtEpDevice* device) const;
 
  private:
   struct Shared {
@@ -53,7 +61,9 @@ class Process {
   std::vector<Shared> allocators_;
   OrtHardwareDevice cpu_;
   OrtEpDevice cpu_device_;
-  std::vector<const OrtHardwareDevice*> hardware_list_;
+  std::vector<std::unique_ptr<OrtHardwareDevice>> accelerators_;
+  std::vector<const OrtHardwareDevice*> hardware_list_;  // empty: not looked for yet
+  std::vector<std::shared_ptr<PluginLibrary>> libraries_;
   std::vector<const OrtEpDevice*> ep_device_list_;
 };
 

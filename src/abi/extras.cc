@@ -2,6 +2,7 @@
 #include "abi/session_handle.h"
 #include "abi/slots.h"
 #include "session/inspect.h"
+#include "session/operators.h"
 #include "session/profile.h"
 #include "trunnion/trunnion.h"
 
@@ -36,8 +37,8 @@ Status load_timings(const OrtSession* session, OrtAllocator* allocator, char** j
 Status memory(const OrtSession* session, OrtAllocator* allocator, char** json) {
   return give(session, allocator, json, [](const session::Session& s) {
     const auto m = s.memory();
-    return fmt::format("{{\"weights_bytes\":{},\"arena_bytes\":{},\"cached_plans\":{}}}", m.weights_bytes,
-                       m.arena_bytes, m.cached_plans);
+    return fmt::format("{{\"weights_bytes\":{},\"arena_bytes\":{},\"output_bytes\":{},\"cached_plans\":{}}}",
+                       m.weights_bytes, m.arena_bytes, m.output_bytes, m.cached_plans);
   });
 }
 
@@ -57,11 +58,17 @@ Status placement_summary(const OrtSession* session, OrtAllocator* allocator, cha
   return give(session, allocator, text, [](const session::Session& s) { return s.placement_summary(); });
 }
 
+Status operators(OrtAllocator* allocator, char** json) {
+  TRN_REQUIRE(allocator, json);
+  return copy_string(allocator, session::operators_json(), json);
+}
+
 constexpr TrunnionApi kTrunnionApi = {
     TRUNNION_API_VERSION,  version,
     Slot<placement>::call, Slot<load_timings>::call,
     Slot<memory>::call,    Slot<graph_text>::call,
     Slot<inspect>::call,   Slot<placement_summary>::call,
+    Slot<operators>::call,
 };
 
 }  // namespace

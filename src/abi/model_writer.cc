@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "onnx/model_view.h"
+#include "onnx/reader.h"
 #include "onnx/writer.h"
 #include "schema/schema.h"
 
@@ -88,16 +89,17 @@ Result<onnx::AttrView> attr_view(const ir::Attr& a) {
 
 }  // namespace
 
-Result<std::vector<std::byte>> model_bytes(const OrtModel& model) {
-  onnx::ModelView m;
-  m.ir_version = schema::max_ir_version();
-  for (const auto& [domain, version] : model.opsets) m.opset_imports.push_back({domain, version});
-  m.graph.name = "graph";
-  for (const auto& i : model.graph->inputs) m.graph.inputs.push_back({i->name, type_view(i->type), {}, {}});
-  for (const auto& o : model.graph->outputs) m.graph.outputs.push_back({o->name, type_view(o->type), {}, {}});
-  for (const auto& [name, value] : model.graph->initializers)
+namespace {
+
+// Adds the nodes and initializers; inputs and outputs, where the graph has some, take the place of what is there.
+Status add_graph(const OrtGraph& graph, onnx::ModelView& m) {
+  if (!graph.inputs.empty()) m.graph.inputs.clear();
+  if (!graph.outputs.empty()) m.graph.outputs.clear();
+  for (const auto& i : graph.inputs) m.graph.inputs.push_back({i->name, type_view(i->type), {}, {}});
+  for (const auto& o : graph.outputs) m.graph.outputs.push_back({o->name, type_view(o->type), {}, {}});
+  for (const auto& [name, value] : graph.initializers)
     m.graph.initializers.push_back(tensor_view(name, value->value.tensor()));
-  for (const auto& n : model.graph->nodes) {
+  for (const auto& n : graph.nodes) {
     onnx::NodeView v;
     v.name = n->name;
     v.op_type = n->op_type;
@@ -105,11 +107,39 @@ Result<std::vector<std::byte>> model_bytes(const OrtModel& model) {
     v.inputs.assign(n->inputs.begin(), n->inputs.end());
     v.outputs.assign(n->outputs.begin(), n->outputs.end());
     for (const auto& a : n->attributes) {
-      TRN_ASSIGN(auto view, attr_view(a));
+      TRN_ASSIGN(auto view, attr_view(a->attr));
       v.attributes.push_back(std::move(view));
     }
     m.graph.nodes.push_back(std::move(v));
   }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> model_bytes(const OrtModel& model) {
+  onnx::ModelView m;
+  m.ir_version = schema::max_ir_version();
+  for (const auto& [domain, version] : model.opsets) m.opset_imports.push_back({domain, version});
+  m.graph.name = "graph";
+  TRN_TRY(add_graph(*model.graph, m));
+  return onnx::serialize(m);
+}
+
+Result<std::vector<std::byte>> augmented_model(std::span<const std::byte> bytes, const OrtModel& addition) {
+  TRN_ASSIGN(onnx::ModelView m, onnx::parse(bytes, ""));
+  for (const auto& [domain, version] : addition.opsets) {
+    bool known = false;
+    for (const auto& import : m.opset_imports) {
+      if (schema::domain_text(import.domain) != schema::domain_text(domain)) continue;
+      known = true;
+      if (import.version != version)
+        return invalid_argument("the model imports version {} of domain '{}', what is added to it version {}",
+                                import.version, schema::domain_text(domain), version);
+    }
+    if (!known) m.opset_imports.push_back({domain, version});
+  }
+  TRN_TRY(add_graph(*addition.graph, m));
   return onnx::serialize(m);
 }
 

@@ -8,4 +8,8 @@ namespace trunnion::abi {
 
 Result<std::vector<std::byte>> model_bytes(const OrtModel& model);
 
+// The model of a file with what a client adds to it: nodes, initializers, operator sets; inputs and outputs that the
+// addition lists take the place of the file's.
+Result<std::vector<std::byte>> augmented_model(std::span<const std::byte> bytes, const OrtModel& addition);
+
 }  // namespace trunnion::abi

@@ -22,6 +22,15 @@ struct OrtSession {
   std::shared_ptr<trunnion::abi::Process> process;  // outlives the session
   std::unique_ptr<trunnion::session::Session> session;
 
+  // A model editor session until it is finalized: the model as it will be.
+  struct Editing {
+    OrtEnv env;
+    std::string path;
+    std::vector<std::byte> bytes;
+    bool changed;
+  };
+  std::unique_ptr<Editing> editing;
+
   // Made when first asked for.
   std::once_flag assignment_made;
   std::vector<std::unique_ptr<const OrtEpAssignedSubgraph>> owned_assignment;

@@ -2,10 +2,30 @@
 #include <algorithm>
 
 #include "abi/env.h"
+#include "abi/plugin/library.h"
 #include "abi/slots.h"
 #include "base/cpu_info.h"
+#include "base/os_devices.h"
 
 namespace trunnion::abi {
+namespace {
+
+const char* pci_vendor(uint32_t id) {
+  switch (id) {
+    case 0x10de:
+      return "NVIDIA";
+    case 0x1002:
+      return "AMD";
+    case 0x8086:
+      return "Intel";
+    case 0x5143:
+      return "Qualcomm";
+    default:
+      return "unknown";
+  }
+}
+
+}  // namespace
 
 std::shared_ptr<Process> Process::acquire() {
   static std::mutex mutex;
@@ -24,8 +44,58 @@ Process::Process() {
   cpu_device_.ep_vendor = "trunnion";
   cpu_device_.metadata.set("version", TRUNNION_VERSION);
   cpu_device_.device = &cpu_;
-  hardware_list_ = {&cpu_};
   ep_device_list_ = {&cpu_device_};
+}
+
+const std::vector<const OrtHardwareDevice*>& Process::hardware() {
+  const std::lock_guard lock(mutex_);
+  if (!hardware_list_.empty()) return hardware_list_;
+  hardware_list_ = {&cpu_};
+  for (const os::Accelerator& found : os::accelerators()) {
+    auto& made = *accelerators_.emplace_back(std::make_unique<OrtHardwareDevice>());
+    made.type = found.neural ? OrtHardwareDeviceType_NPU : OrtHardwareDeviceType_GPU;
+    made.vendor_id = found.vendor_id;
+    made.device_id = found.device_id;
+    made.vendor = pci_vendor(found.vendor_id);
+    if (!found.pci_bus_id.empty()) made.metadata.set("pci_bus_id", found.pci_bus_id);
+    if (found.card >= 0) made.metadata.set("card_idx", std::to_string(found.card));
+    if (found.discrete) made.metadata.set("Discrete", *found.discrete ? "1" : "0");
+    hardware_list_.push_back(&made);
+  }
+  return hardware_list_;
+}
+
+Status Process::register_library(std::string name, std::string path, const Logger& logger) {
+  const auto& devices = hardware();
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::ranges::find(libraries_, name, &PluginLibrary::name) != libraries_.end())
+      return invalid_argument("a plugin is registered as '{}' already", name);
+  }
+  TRN_ASSIGN(auto library, PluginLibrary::load(std::move(name), std::move(path), logger, devices));
+  const std::lock_guard lock(mutex_);
+  for (const auto& d : library->devices()) ep_device_list_.push_back(d.get());
+  libraries_.push_back(std::move(library));
+  return {};
+}
+
+Status Process::unregister_library(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  const auto it = std::ranges::find(libraries_, name, &PluginLibrary::name);
+  if (it == libraries_.end()) return invalid_argument("no plugin is registered as '{}'", name);
+  TRN_TRY((*it)->check_unused());
+  const std::shared_ptr<PluginLibrary> library = std::move(*it);
+  libraries_.erase(it);
+  for (const auto& d : library->devices()) std::erase(ep_device_list_, d.get());
+  return library->unload();
+}
+
+std::shared_ptr<PluginLibrary> Process::library_of(const OrtEpDevice* device) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& library : libraries_)
+    for (const auto& d : library->devices())
+      if (d.get() == device) return library;
+  return nullptr;
 }
 
 Status Process::add_allocator(const OrtMemoryInfo& memory, OrtAllocator* allocator, bool replace) {
@@ -76,20 +146,39 @@ ORT_FN(GetEpDevices, (const OrtEnv* env, const OrtEpDevice* const** ep_devices, 
   return {};
 }
 
-ORT_FN_AS(OrtHardwareDeviceType, HardwareDevice_Type, (const OrtHardwareDevice* device)) { return device->type; }
-ORT_FN_AS(uint32_t, HardwareDevice_VendorId, (const OrtHardwareDevice* device)) { return device->vendor_id; }
-ORT_FN_AS(const char*, HardwareDevice_Vendor, (const OrtHardwareDevice* device)) { return device->vendor.c_str(); }
-ORT_FN_AS(uint32_t, HardwareDevice_DeviceId, (const OrtHardwareDevice* device)) { return device->device_id; }
+ORT_FN_AS(OrtHardwareDeviceType, HardwareDevice_Type, (const OrtHardwareDevice* device)) {
+  return device ? device->type : OrtHardwareDeviceType_CPU;
+}
+ORT_FN_AS(uint32_t, HardwareDevice_VendorId, (const OrtHardwareDevice* device)) {
+  return device ? device->vendor_id : 0;
+}
+ORT_FN_AS(const char*, HardwareDevice_Vendor, (const OrtHardwareDevice* device)) {
+  return device ? device->vendor.c_str() : "";
+}
+ORT_FN_AS(uint32_t, HardwareDevice_DeviceId, (const OrtHardwareDevice* device)) {
+  return device ? device->device_id : 0;
+}
 ORT_FN_AS(const OrtKeyValuePairs*, HardwareDevice_Metadata, (const OrtHardwareDevice* device)) {
-  return &device->metadata;
+  return device ? &device->metadata : nullptr;
 }
 
-ORT_FN_AS(const char*, EpDevice_EpName, (const OrtEpDevice* ep_device)) { return ep_device->ep_name.c_str(); }
-ORT_FN_AS(const char*, EpDevice_EpVendor, (const OrtEpDevice* ep_device)) { return ep_device->ep_vendor.c_str(); }
-ORT_FN_AS(const OrtKeyValuePairs*, EpDevice_EpMetadata, (const OrtEpDevice* ep_device)) { return &ep_device->metadata; }
-ORT_FN_AS(const OrtKeyValuePairs*, EpDevice_EpOptions, (const OrtEpDevice* ep_device)) { return &ep_device->options; }
-ORT_FN_AS(const OrtHardwareDevice*, EpDevice_Device, (const OrtEpDevice* ep_device)) { return ep_device->device; }
+ORT_FN_AS(const char*, EpDevice_EpName, (const OrtEpDevice* ep_device)) {
+  return ep_device ? ep_device->ep_name.c_str() : "";
+}
+ORT_FN_AS(const char*, EpDevice_EpVendor, (const OrtEpDevice* ep_device)) {
+  return ep_device ? ep_device->ep_vendor.c_str() : "";
+}
+ORT_FN_AS(const OrtKeyValuePairs*, EpDevice_EpMetadata, (const OrtEpDevice* ep_device)) {
+  return ep_device ? &ep_device->metadata : nullptr;
+}
+ORT_FN_AS(const OrtKeyValuePairs*, EpDevice_EpOptions, (const OrtEpDevice* ep_device)) {
+  return ep_device ? &ep_device->options : nullptr;
+}
+ORT_FN_AS(const OrtHardwareDevice*, EpDevice_Device, (const OrtEpDevice* ep_device)) {
+  return ep_device ? ep_device->device : nullptr;
+}
 ORT_FN_AS(const OrtMemoryInfo*, EpDevice_MemoryInfo, (const OrtEpDevice* ep_device, OrtDeviceMemoryType memory_type)) {
+  if (!ep_device) return nullptr;
   return memory_type == OrtDeviceMemoryType_HOST_ACCESSIBLE ? ep_device->host_memory.get()
                                                             : ep_device->device_memory.get();
 }

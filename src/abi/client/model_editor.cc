@@ -3,6 +3,7 @@
 #include "abi/model_writer.h"
 #include "abi/session_handle.h"
 #include "abi/slots.h"
+#include "base/mapped_file.h"
 
 namespace trunnion::abi {
 namespace {
@@ -69,7 +70,10 @@ TABLE_FN(OrtModelEditorApi, CreateValueInfo,
          (const char* name, const OrtTypeInfo* type_info, OrtValueInfo** value_info)) {
   TRN_REQUIRE(name, type_info, value_info);
   if (!*name) return invalid_argument("CreateValueInfo: the name is empty");
-  *value_info = new OrtValueInfo{name, *type_info};
+  auto made = std::make_unique<OrtValueInfo>();
+  made->name = name;
+  made->type = *type_info;
+  *value_info = made.release();
   return {};
 }
 
@@ -88,7 +92,7 @@ TABLE_FN(OrtModelEditorApi, CreateNode,
   TRN_ASSIGN(made->outputs, names(output_names, output_names_len));
   for (size_t i = 0; i < attribs_len; ++i) {
     if (!attributes[i]) return invalid_argument("CreateNode: attribute {} is NULL", i);
-    made->attributes.push_back(attributes[i]->attr);
+    made->attributes.push_back(std::make_shared<const OrtOpAttr>(*attributes[i]));
   }
   for (size_t i = 0; i < attribs_len; ++i) delete attributes[i];
   *node = made.release();
@@ -103,11 +107,13 @@ TABLE_FN(OrtModelEditorApi, CreateGraph, (OrtGraph * *graph)) {
 
 TABLE_FN(OrtModelEditorApi, SetGraphInputs, (OrtGraph * graph, OrtValueInfo** inputs, size_t inputs_len)) {
   TRN_REQUIRE(graph);
+  graph->linked = false;
   return take(graph->inputs, inputs, inputs_len, "input");
 }
 
 TABLE_FN(OrtModelEditorApi, SetGraphOutputs, (OrtGraph * graph, OrtValueInfo** outputs, size_t outputs_len)) {
   TRN_REQUIRE(graph);
+  graph->linked = false;
   return take(graph->outputs, outputs, outputs_len, "output");
 }
 
@@ -117,13 +123,16 @@ TABLE_FN(OrtModelEditorApi, AddInitializerToGraph, (OrtGraph * graph, const char
   const auto [it, added] = graph->initializers.try_emplace(name);
   if (!added) return invalid_argument("AddInitializerToGraph: '{}' was added before", name);
   it->second.reset(tensor);
+  graph->linked = false;
   return {};
 }
 
 TABLE_FN(OrtModelEditorApi, AddNodeToGraph, (OrtGraph * graph, OrtNode* node)) {
   TRN_REQUIRE(graph, node);
   graph->nodes.reserve(graph->nodes.size() + 1);
+  node->id = graph->nodes.size();
   graph->nodes.emplace_back(node);
+  graph->linked = false;
   return {};
 }
 
@@ -141,6 +150,8 @@ TABLE_FN(OrtModelEditorApi, CreateModel,
 TABLE_FN(OrtModelEditorApi, AddGraphToModel, (OrtModel * model, OrtGraph* graph)) {
   TRN_REQUIRE(model, graph);
   model->graph.reset(graph);
+  graph->opsets = model->opsets;
+  graph->linked = false;
   return {};
 }
 
@@ -150,6 +161,59 @@ TABLE_FN(OrtModelEditorApi, CreateSessionFromModel,
   if (!model->graph) return invalid_argument("CreateSessionFromModel: the model has no graph");
   TRN_ASSIGN(const auto bytes, model_bytes(*model));
   return create_session(*env, {{}, bytes, nullptr}, options, out);
+}
+
+// A session of a model that a client adds to. The model must be whole as it stands; what is added takes effect when
+// the session is finalized, which loads it anew.
+TABLE_FN(OrtModelEditorApi, CreateModelEditorSession,
+         (const OrtEnv* env, const ORTCHAR_T* model_path, const OrtSessionOptions* options, OrtSession** out)) {
+  TRN_REQUIRE(env, model_path, out);
+  TRN_ASSIGN(const auto file, MappedFile::open(model_path, OpenMode::copy));
+  TRN_TRY(create_session(*env, {model_path, {}, nullptr}, options, out));
+  const auto bytes = file->bytes();
+  (*out)->editing = std::make_unique<OrtSession::Editing>(
+      OrtSession::Editing{*env, model_path, std::vector<std::byte>(bytes.begin(), bytes.end()), false});
+  return {};
+}
+
+TABLE_FN(OrtModelEditorApi, CreateModelEditorSessionFromArray,
+         (const OrtEnv* env, const void* model_data, size_t model_data_length, const OrtSessionOptions* options,
+          OrtSession** out)) {
+  TRN_REQUIRE(env, model_data, out);
+  const std::span bytes(static_cast<const std::byte*>(model_data), model_data_length);
+  TRN_TRY(create_session(*env, {{}, bytes, nullptr}, options, out));
+  (*out)->editing = std::make_unique<OrtSession::Editing>(
+      OrtSession::Editing{*env, {}, std::vector<std::byte>(bytes.begin(), bytes.end()), false});
+  return {};
+}
+
+TABLE_FN(OrtModelEditorApi, ApplyModelToModelEditorSession, (OrtSession * session, OrtModel* model)) {
+  TRN_REQUIRE(session, model);
+  if (!session->editing) return invalid_argument("the session was not made for editing, or was finalized");
+  if (!model->graph) return invalid_argument("ApplyModelToModelEditorSession: the model has no graph");
+  TRN_ASSIGN(session->editing->bytes, augmented_model(session->editing->bytes, *model));
+  session->editing->changed = true;
+  return {};
+}
+
+TABLE_FN(OrtModelEditorApi, FinalizeModelEditorSession,
+         (OrtSession * session, const OrtSessionOptions* options, OrtPrepackedWeightsContainer*)) {
+  TRN_REQUIRE(session);
+  if (!session->editing) return invalid_argument("the session was not made for editing, or was finalized");
+  if (session->editing->changed) {
+    const auto& editing = *session->editing;
+    OrtSessionOptions again = options ? *options : OrtSessionOptions{session->session->options()};
+    const auto slash = editing.path.find_last_of('/');
+    if (!editing.path.empty())  // where the weights beside the file lie
+      again.options.config.try_emplace("session.model_external_initializers_file_folder_path",
+                                       slash == std::string::npos ? "." : editing.path.substr(0, slash + 1));
+    OrtSession* made = nullptr;
+    TRN_TRY(create_session(editing.env, {{}, editing.bytes, nullptr}, &again, &made));
+    session->session = std::move(made->session);
+    delete made;
+  }
+  session->editing.reset();
+  return {};
 }
 
 TABLE_FN(OrtModelEditorApi, SessionGetOpsetForDomain, (const OrtSession* session, const char* domain, int* opset)) {

@@ -80,6 +80,12 @@ ORT_FN(SessionOptionsAppendExecutionProvider_V2,
     choice.name = ep_devices[i]->ep_name;
     choice.devices.push_back(ep_devices[i]);
   }
+  // Plugins read their options among the session's, under their name.
+  if (ep_devices[0]->factory) {
+    std::string prefix = "ep." + choice.name + ".";
+    for (char& c : prefix) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    for (const auto& [key, value] : choice.options) session_options->options.config[prefix + key] = value;
+  }
   session_options->options.providers.push_back(std::move(choice));
   return {};
 }

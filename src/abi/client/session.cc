@@ -1,15 +1,81 @@
 // OrtSession: making one, and what it says about its inputs and outputs.
+#include <algorithm>
+
+#include "abi/custom_operators.h"
+#include "abi/plugin/provider.h"
 #include "abi/session_handle.h"
 #include "abi/slots.h"
 
 namespace trunnion::abi {
 
+namespace {
+
+// Lets the client choose among the devices of the environment, when it asked to and named no provider.
+Status choose_providers(const Process& process, session::Options& options) {
+  const auto choose = reinterpret_cast<EpSelectionDelegate>(options.provider_policy_delegate);
+  if (!choose || !options.providers.empty()) return {};
+  constexpr size_t kMost = 8;
+  std::vector<const OrtEpDevice*> devices = process.ep_devices();
+  std::vector<const OrtEpDevice*> selected(kMost, nullptr);
+  size_t count = 0;
+  const OrtKeyValuePairs metadata;
+  TRN_TRY(guarded([&] {
+    return from_ort(choose(devices.data(), devices.size(), &metadata, nullptr, selected.data(), kMost, &count,
+                           options.provider_policy_state));
+  }));
+  if (count == 0 || count > kMost)
+    return error(Code::fail, "the selection of execution providers chose {} devices, not 1 to {}", count, kMost);
+  for (size_t i = 0; i < count; ++i) {
+    if (std::ranges::find(devices, selected[i]) == devices.end())
+      return error(Code::fail, "the selection of execution providers chose something that is no device");
+    const std::string& name = selected[i]->ep_name;
+    if (options.providers.empty() || options.providers.back().name != name) options.providers.push_back({name, {}, {}});
+    options.providers.back().devices.push_back(selected[i]);
+  }
+  return {};
+}
+
+// Lets the providers of plugins be made with the session.
+Status attach_plugins(const Process& process, session::Options& options) {
+  std::shared_ptr<OrtSessionOptions> shown;  // what plugins read the session's options from
+  for (session::ProviderChoice& choice : options.providers) {
+    if (choice.devices.empty()) continue;
+    std::vector<const OrtEpDevice*> devices;
+    for (const void* d : choice.devices) devices.push_back(static_cast<const OrtEpDevice*>(d));
+    const auto& known = process.ep_devices();
+    for (const OrtEpDevice* d : devices)
+      if (std::ranges::find(known, d) == known.end())
+        return invalid_argument("a device of {} is there no more: its plugin was unregistered", choice.name);
+    auto library = process.library_of(devices.front());
+    if (!library) continue;
+    if (!shown) {
+      shown = std::make_shared<OrtSessionOptions>(OrtSessionOptions{options});
+      shown->options.providers.clear();
+    }
+    choice.source = std::make_shared<PluginSource>(std::move(library), std::move(devices), shown);
+  }
+  return {};
+}
+
+}  // namespace
+
 Status create_session(const OrtEnv& env, session::ModelSource source, const OrtSessionOptions* options,
                       OrtSession** out) {
   auto session = std::make_unique<OrtSession>();
   session->process = env.process;
-  TRN_ASSIGN(session->session, session::Session::load({env.log.logger, env.pool}, std::move(source),
-                                                      options ? options->options : session::Options{}));
+  session::Options wanted = options ? options->options : session::Options{};
+  TRN_TRY(choose_providers(*env.process, wanted));
+  TRN_TRY(attach_plugins(*env.process, wanted));
+  if (!wanted.custom_op_domains.empty()) {
+    Logger log = env.log.logger;
+    if (wanted.log_sink) log = Logger(wanted.log_sink, log.lowest(), log.id());
+    if (!wanted.log_id.empty()) log = log.with_id(wanted.log_id);
+    if (wanted.log_severity >= 0) log = log.with_lowest(static_cast<Severity>(wanted.log_severity));
+    wanted.custom_operators =
+        std::make_shared<CustomOperators>(wanted.custom_op_domains, CustomSession{{log}, wanted.config});
+  }
+  TRN_ASSIGN(session->session,
+             session::Session::load({env.log.logger, env.pool}, std::move(source), std::move(wanted)));
   *out = session.release();
   return {};
 }

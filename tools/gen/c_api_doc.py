@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Writes docs/c_api.md: every function of the C ABI with its state.
+
+The functions are those of ort_api_facts.txt, what answers them is read from src/abi/vtable.inc, the tests are found by
+name below tests/. EXCUSED says which answer with an error only, and why.
+
+  c_api_doc.py            writes the page
+  c_api_doc.py --check    writes nothing; fails when the page is out of date, or when a function of OrtApi that has a
+                          meaning here stands in no test
+"""
+import pathlib
+import re
+import sys
+
+import ort_abi
+
+PAGE = ort_abi.ROOT / "docs/c_api.md"
+TESTS = ort_abi.ROOT / "tests"
+
+ABSENT = "the provider is not part of this build"
+EXCUSED = [
+    (r"SessionOptionsAppendExecutionProvider_(CUDA|CUDA_V2|ROCM|OpenVINO|OpenVINO_V2|TensorRT|TensorRT_V2|VitisAI|"
+     r"MIGraphX|CANN|Dnnl)", ABSENT),
+    (r"(Create|Update|Release)(CUDA|TensorRT|ROCM|CANN|Dnnl)ProviderOptions", ABSENT),
+    (r"(Update|Get)(CUDA|TensorRT|ROCM|CANN|Dnnl)ProviderOptions(WithValue|ByName|AsString)", ABSENT),
+    (r"(Set|Get)CurrentGpuDeviceId", "the CUDA provider is not part of this build"),
+    (r"GetExecutionProviderApi", "no provider of this build has an interface of its own"),
+    (r"GetTrainingApi", "there is no training through this interface: NULL, as in the builds of others without it"),
+    (r"GetExperimentalFunction", "there are no experimental functions: NULL"),
+    (r"EnableOrtCustomOps", "onnxruntime-extensions are not built in; their library can be registered"),
+    (r"(Create|Get)OpaqueValue", "no library of operators defines an opaque type"),
+    (r"SetPerSessionThreadPoolCallbacks", "the thread pool has no callbacks around its work"),
+    (r"SessionReleaseCapturedGraph", "the CPU captures no graphs"),
+]
+
+HEAD = """# The C API
+
+Written by `tools/gen/c_api_doc.py` from `tools/gen/ort_api_facts.txt`, `src/abi/vtable.inc` and the tests; not edited by
+hand.
+
+`OrtGetApiBase` gives the tables of the ONNX Runtime C API in version 32. No entry is NULL, NULL handles and bad
+arguments give a status, no exception leaves a function, and every `Release...` takes NULL.
+
+States: **yes**, it does what ONNX Runtime's does, and the test named asserts it; **refused**, it answers with an error
+(or NULL) that says why; **no**, it answers NOT_IMPLEMENTED with its name.
+
+"""
+
+INTRODUCTION = {
+    "OrtApi": "The table of functions that clients call.",
+    "OrtModelEditorApi": "Models and graphs built in memory.",
+    "OrtCompileApi": "Models made ready ahead of time. The CPU compiles nothing: what comes out is the optimized model.",
+    "OrtInteropApi": "Memory and semaphores of graphics interfaces: nothing for a CPU to import.",
+    "OrtEpApi": "What plugin execution providers call.",
+    "OrtModelPackageApi": "Packages of model variants.",
+}
+
+
+def excuse(name):
+    return next((why for pattern, why in EXCUSED if re.fullmatch(pattern, name)), None)
+
+
+def tests():
+    """Name of a function -> the first test file that calls it."""
+    found = {}
+    for path in [*sorted(TESTS.glob("abi/*_test.*")), *sorted(TESTS.rglob("*.c*"))]:
+        for name in re.findall(r"(?:->|\.)(\w+)", path.read_text()):
+            found.setdefault(name, path.name)
+    return found
+
+
+def page(facts):
+    wired = set(re.findall(r"TRN_SLOT\((\w+), (\w+)\)", ort_abi.VTABLE.read_text()))
+    tested = tests()
+    summary, sections, untested = [], [], []
+    for table, (_, rows) in facts.tables.items():
+        if table in ("OrtApiBase", "OrtTrainingApi"):
+            continue
+        lines, count = [], {"yes": 0, "refused": 0, "no": 0}
+        for index, (since, fn) in enumerate(rows):
+            why = excuse(fn.name)
+            state = "no" if (table, fn.name) not in wired else "refused" if why else "yes"
+            note = why if state == "refused" else ""
+            if state == "yes":
+                note = tested.get(fn.name, "")
+                if not note and table == "OrtApi":
+                    untested.append(f"{table}::{fn.name}")
+            if state == "no" and fn.name.startswith("reserved_"):
+                note = "its name is not known"
+            count[state] += 1
+            lines.append(f"| {index} | {fn.name} | 1.{since} | {state} | {note} |")
+        summary.append(f"| {table} | {len(rows)} | {count['yes']} | {count['refused']} | {count['no']} |")
+        sections.append(f"\n## {table}\n\n{INTRODUCTION.get(table, '')}\n\n| slot | function | since | state | test, or reason |\n"
+                        "|---|---|---|---|---|\n" + "\n".join(lines) + "\n")
+    text = HEAD + "| table | functions | yes | refused | no |\n|---|---|---|---|---|\n" + "\n".join(summary) + "\n" + "".join(sections)
+    return text, untested
+
+
+def main():
+    text, untested = page(ort_abi.Facts(ort_abi.FACTS))
+    if "--check" not in sys.argv:
+        PAGE.write_text(text)
+        return 0
+    failed = False
+    if not PAGE.exists() or PAGE.read_text() != text:
+        print(f"{PAGE} is out of date: run tools/gen/c_api_doc.py")
+        failed = True
+    for name in untested:
+        print(f"{name}: no test below tests/ calls it")
+        failed = True
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
