@@ -98,7 +98,7 @@ double decode(const Format& f, int bits, uint32_t code) {
   return code & sign ? -value : value;
 }
 
-// False for a NaN that the format does not have.
+// False for a NaN that the format does not have, and for a number beyond its greatest.
 bool encode(const Format& f, int bits, double value, uint32_t& code) {
   if (std::isnan(value)) {
     code = f.nan;
@@ -119,7 +119,8 @@ bool encode(const Format& f, int bits, double value, uint32_t& code) {
     }
     const double field = exponent + f.bias;
     const double wide = steps < one ? steps : field * one + (steps - one);
-    code = wide <= f.greatest ? static_cast<uint32_t>(wide) : f.infinity ? f.infinity : f.greatest;
+    if (wide > f.greatest) return false;
+    code = static_cast<uint32_t>(wide);
   }
   if (std::signbit(value) && !(f.nan_is_minus_zero && code == 0)) code |= 1u << (bits - 1);
   return true;
@@ -233,12 +234,14 @@ bool store_number(DataType type, std::byte* data, size_t i, double value, int pa
   const size_t offset = static_cast<size_t>(part);
   switch (type) {
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT:
+      if (std::isinf(narrow) && !std::isinf(value)) return false;
       std::memcpy(data + 4 * i, &narrow, 4);
       return true;
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE:
       std::memcpy(data + 8 * i, &value, 8);
       return true;
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX64:
+      if (std::isinf(narrow) && !std::isinf(value)) return false;
       std::memcpy(data + 8 * i + 4 * offset, &narrow, 4);
       return true;
     case ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX128:

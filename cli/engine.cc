@@ -187,4 +187,10 @@ std::string inspect_json(const Engine& engine, const std::string& path, const Se
   return take(text);
 }
 
+std::string operators_json() {
+  char* text = nullptr;
+  check(extras().OperatorsJson(allocator(), &text));
+  return take(text);
+}
+
 }  // namespace trunnion::cli

@@ -76,7 +76,8 @@ class LoadedModel {
   std::vector<const char*> output_names_;
 };
 
-// The JSON text about the model file that TrunnionApi describes.
+// The JSON texts that TrunnionApi describes.
 std::string inspect_json(const Engine& engine, const std::string& path, const SessionOptions& options);
+std::string operators_json();
 
 }  // namespace trunnion::cli

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
+#include <new>
 
 #include "failure.h"
 #include "file.h"
@@ -47,6 +48,7 @@ class FeedMaker {
       if (!name.empty() && !find(name)) no_such_input(name);
     for (const auto& [name, shape] : options_.shapes)
       if (!name.empty() && !find(name)) no_such_input(name);
+    check_use();
     std::vector<Feed> feeds;
     for (const Port& port : model_.inputs()) {
       if (!made_.contains(port.name)) add_random(port);
@@ -58,6 +60,37 @@ class FeedMaker {
   }
 
  private:
+  // What would have no effect is refused.
+  void check_use() const {
+    bool random = false;
+    for (const Port& port : model_.inputs()) random |= !made_.contains(port.name);
+    for (const auto& [name, range] : options_.ranges)
+      if (name.empty() ? !random : made_.contains(name))
+        bad_usage("--range is for random values: {} from a file",
+                  name.empty() ? "every input comes" : fmt::format("input '{}' comes", name));
+    for (const auto& [name, shape] : options_.shapes) {
+      const auto made = made_.find(name);
+      if (name.empty() ? !random && !pictures_ : made != made_.end() && made->second.shape != shape)
+        bad_usage("--shape {} is for random values and pictures: {}", shape_text(shape),
+                  name.empty() ? "every input comes from a file"
+                               : fmt::format("input '{}' is of shape {} {}", name, shape_text(made->second.shape),
+                                             made->second.source));
+    }
+    const ImageOptions& image = options_.image;
+    const char* given = !image.mean.empty() ? "--mean" : !image.std.empty() ? "--std" : image.bgr ? "--bgr" : nullptr;
+    if (!given && image.scale != 0) given = "--scale";
+    if (given && !pictures_) bad_usage("{} is for pictures, and no input is one", given);
+  }
+
+  // What --shape gives for a port: that of its name, else the one without a name.
+  const Shape* shape_given(const Port& port) const {
+    const Shape* found = nullptr;
+    for (const std::string& key : {std::string(), port.name})
+      for (const auto& [name, given] : options_.shapes)
+        if (name == key) found = &given;
+    return found;
+  }
+
   const Port* find(std::string_view name) const {
     for (const auto* ports : {&model_.inputs(), &model_.overridable()})
       for (const Port& port : *ports)
@@ -125,6 +158,14 @@ class FeedMaker {
         std::string note;
         Port shaped = *port;
         shaped.type = plain(port->type);
+        if (const Shape* given = shape_given(*port)) {
+          if (shaped.type.has_shape && shaped.type.shape.size() != given->size())
+            unusable("--shape {} has {} dimensions, input '{}' has {}", shape_text(*given), given->size(), port->name,
+                     shaped.type.shape.size());
+          shaped.type.has_shape = true;
+          shaped.type.shape = *given;
+        }
+        ++pictures_;
         Array array = read_image(bytes, shaped, options_.image, path, note);
         return add(*port, std::move(array), fmt::format("from {}: {}", path, note), path);
       }
@@ -217,7 +258,7 @@ class FeedMaker {
   }
 
   void add_composite(const Port& port, std::vector<Array> arrays, ONNXType kind, const std::string& path) {
-    Feed feed{port.name, port.type.text(), "from " + path, {}, std::move(arrays), {}};
+    Feed feed{port.name, port.type.text(), "from " + path, {}, std::move(arrays), {}, {}};
     std::vector<Value> values;
     std::vector<const OrtValue*> pointers;
     for (const Array& array : feed.arrays) {
@@ -245,7 +286,7 @@ class FeedMaker {
                  fixed->second);
       sizes_.try_emplace(dimension, array.shape[i]);
     }
-    Feed feed{port.name, port.type.text(), std::move(source), array.shape, {}, {}};
+    Feed feed{port.name, port.type.text(), std::move(source), array.shape, {}, {}, {}};
     feed.arrays.push_back(std::move(array));
     feed.value = to_value(feed.arrays[0]);
     store(port, std::move(feed));
@@ -269,11 +310,8 @@ class FeedMaker {
     for (const std::string& wanted : {std::string(), port.name})
       for (const auto& [name, given] : options_.ranges)
         if (name == wanted) range = given;
-    std::string assumed;
-    const Shape* wanted = nullptr;
-    for (const std::string& key : {std::string(), port.name})
-      for (const auto& [name, given] : options_.shapes)
-        if (name == key) wanted = &given;
+    std::vector<std::string> assumed;
+    const Shape* wanted = shape_given(port);
     if (!wanted && !type.has_shape)
       unusable("input '{}' has no known number of dimensions: give it with --input or --shape", port.name);
     Shape shape = wanted ? *wanted : type.shape;
@@ -282,15 +320,26 @@ class FeedMaker {
       const std::string dimension = free_dimension(port, i);
       const auto known = sizes_.find(dimension);
       shape[i] = known != sizes_.end() ? known->second : 1;
-      if (known == sizes_.end()) assumed += fmt::format("{}{}=1", assumed.empty() ? ", with " : ", ", dimension);
+      if (known == sizes_.end() && std::ranges::find(assumed, dimension) == assumed.end()) assumed.push_back(dimension);
     }
-    std::string source = fmt::format("random in {:g}:{:g}, seed {}{}", range.low, range.high, options_.seed, assumed);
-    add(port, random_array(type.element, std::move(shape), range, options_.seed, port.name), std::move(source), "");
+    std::string source = fmt::format("random in {:g}:{:g}, seed {}", range.low, range.high, options_.seed);
+    for (size_t i = 0; i < assumed.size(); ++i) source += fmt::format("{}{}=1", i ? ", " : ", with ", assumed[i]);
+    Array array;
+    try {
+      array = random_array(type.element, shape, range, options_.seed, port.name);
+    } catch (const std::bad_alloc&) {
+      const size_t bytes = storage_bytes(type.element, element_count(shape, port.name));
+      unusable("out of memory: input '{}' of shape {} takes {}", port.name, shape_text(shape),
+               bytes_text(static_cast<double>(bytes)));
+    }
+    add(port, std::move(array), std::move(source), "");
+    made_.at(port.name).assumed = std::move(assumed);
   }
 
   const LoadedModel& model_;
   const FeedOptions& options_;
   std::map<std::string, Feed> made_;
+  int pictures_ = 0;                      // inputs that are one
   std::map<std::string, int64_t> sizes_;  // of free dimensions, from --dim and from what files gave
 };
 

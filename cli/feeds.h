@@ -15,7 +15,7 @@ namespace trunnion::cli {
 struct FeedOptions {
   std::vector<std::string> files;                     // NAME=FILE, or FILE alone where that says enough
   std::vector<std::pair<std::string, Range>> ranges;  // by name; an empty name: for all others
-  std::vector<std::pair<std::string, Shape>> shapes;  // of random inputs, likewise
+  std::vector<std::pair<std::string, Shape>> shapes;  // of random inputs and of pictures, likewise
   std::map<std::string, int64_t> sizes;  // of free dimensions, which are called INPUT.AXIS where they have no name
   uint64_t seed = 0;
   ImageOptions image;
@@ -26,6 +26,7 @@ struct Feed {
   Shape shape;                     // of a tensor
   std::vector<Array> arrays;       // the memory that value is made on
   Value value;
+  std::vector<std::string> assumed;  // free dimensions that nothing gave a size, so that they are 1
 };
 
 // One feed for each input of the model, in order, and those of initializers that a file overrides.

@@ -21,6 +21,9 @@ using File = std::unique_ptr<std::FILE, Close>;
 std::string read_file(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) unusable("{} is a folder", path);
+  // A pipe may never end, nor a device.
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
+    unusable("{} is no regular file", path);
   const File file(std::fopen(path.c_str(), "rb"));
   if (!file) unusable("cannot open {}: {}", path, std::strerror(errno));
   std::string bytes;

@@ -29,7 +29,7 @@ std::string plain_shape(const Json& shape) {
   std::string text = " [";
   for (const Json& d : shape) {
     if (text.size() > 2) text += ',';
-    text += d.is_string() ? d.get<std::string>() : d.is_null() ? "?" : d.dump();
+    text += d.is_string() ? one_line(d.get<std::string>()) : d.is_null() ? "?" : d.dump();
   }
   return text + "]";
 }
@@ -37,8 +37,8 @@ std::string plain_shape(const Json& shape) {
 std::string ports_text(const Json& ports) {
   std::string text;
   for (const Json& port : ports)
-    text += fmt::format("  {}  {}{}\n", port.at("name").get<std::string>(), port.at("type").get<std::string>(),
-                        plain_shape(port.at("shape")));
+    text += fmt::format("  {}  {}{}\n", one_line(port.at("name").get<std::string>()),
+                        port.at("type").get<std::string>(), plain_shape(port.at("shape")));
   return text.empty() ? "  none\n" : text;
 }
 
@@ -47,7 +47,8 @@ std::string amount(const std::string& text, std::string_view unit, std::string_v
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool known = error == std::errc() && end == text.data() + text.size();
-  if (!known && text == "?") return "not known: some shapes do not follow from the model";
+  if (!known && text == "?")
+    return "not known: some shapes do not follow from the model, or the number is beyond 64 bits";
   constexpr size_t kLongest = 100;
   if (!known && text.size() > kLongest)
     return "a long expression: sizes given with --dim make it a number (--json has it)";
@@ -79,8 +80,8 @@ std::string operators_text(const Json& operators) {
   size_t width = 0;
   for (const Json& o : operators) {
     const auto domain = o.at("domain").get<std::string>();
-    const std::string entry = fmt::format("{}{}{} {}", domain, domain.empty() ? "" : ".", o.at("op").get<std::string>(),
-                                          o.at("count").get<int64_t>());
+    const std::string entry = fmt::format("{}{}{} {}", domain, domain.empty() ? "" : ".",
+                                          one_line(o.at("op").get<std::string>()), o.at("count").get<int64_t>());
     constexpr size_t kLine = 100;
     const bool fits = width && width + entry.size() + 2 <= kLine;
     text += width == 0 ? "  " : fits ? ", " : ",\n  ";
@@ -100,7 +101,8 @@ std::string report(const Json& facts) {
   std::string text = fmt::format("{}: IR version {}, opset {}{}{}\n", text_at("path"), facts.at("ir_version").dump(),
                                  opsets.empty() ? "none" : opsets, producer.empty() ? "" : ", made by ", producer);
   text += "inputs\n" + ports_text(facts.at("inputs")) + "outputs\n" + ports_text(facts.at("outputs"));
-  text += fmt::format("operators: {} nodes\n{}", facts.at("nodes").dump(), operators_text(facts.at("operators")));
+  text += fmt::format("operators: {} node{}\n{}", facts.at("nodes").dump(), facts.at("nodes") == 1 ? "" : "s",
+                      operators_text(facts.at("operators")));
   text += fmt::format("parameters  {} ({})\n", grouped(facts.at("parameters").get<int64_t>()),
                       bytes_text(facts.at("parameter_bytes").get<double>()));
   if (facts.at("problems").empty()) {
@@ -112,14 +114,15 @@ std::string report(const Json& facts) {
     for (const auto& [key, value] : facts.at("metadata").items()) {
       constexpr size_t kShown = 80;
       const auto all = value.get<std::string>();
-      text += fmt::format("  {}: {}{}\n", key, all.substr(0, kShown), all.size() > kShown ? "..." : "");
+      text +=
+          fmt::format("  {}: {}{}\n", one_line(key), one_line(all.substr(0, kShown)), all.size() > kShown ? "..." : "");
     }
   }
   const Json& problems = facts.at("problems");
   if (problems.empty()) return text + "no problems\n";
   text += fmt::format("problems: {}\n", problems.size());
   for (size_t i = 0; i < std::min(problems.size(), kProblemsShown); ++i)
-    text += fmt::format("  {}\n", problems[i].get<std::string>());
+    text += fmt::format("  {}\n", one_line(problems[i].get<std::string>()));
   if (problems.size() > kProblemsShown)
     text += fmt::format("  {} more: --json has them all\n", problems.size() - kProblemsShown);
   return text;

@@ -48,6 +48,7 @@ int start(int argc, char** argv) {
   Action action;
   add_inspect(app, action);
   add_run(app, action);
+  add_operators(app, action);
   check_verb(app, argc, argv);
   try {
     app.parse(argc, argv);

@@ -196,7 +196,7 @@ std::string type_text(const Result& result) {
 }
 
 std::string describe(const Result& result, const ReportOptions& options, const std::string& indent) {
-  std::string text = indent + result.name + (result.name.empty() ? "" : "  ") + type_text(result);
+  std::string text = indent + one_line(result.name) + (result.name.empty() ? "" : "  ") + type_text(result);
   const std::string below = indent + "  ";
   if (result.empty) return text + "\n";
   switch (result.kind) {

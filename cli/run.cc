@@ -17,9 +17,10 @@ namespace {
 constexpr const char* kFooter =
     R"(Inputs come from .npy, .npz, .pb (TensorProto, SequenceProto), .json (nested lists) or pictures (png, jpg, bmp, gif,
 pnm). NAME= may be left out where the model has one input, and where an .npz or a JSON object names its arrays itself.
-Numbers are converted to the input's type where their values allow it. A picture is stretched to the input's height and
-width and becomes (pixel * scale - mean) / std in the layout that the input's shape shows. What no file gives is random;
-free dimensions that no file, no --shape and no --dim fixes are then 1.
+Numbers are converted to the input's type, rounded where it is coarser; one outside of its range is an error. A picture
+is stretched to the height and width of --shape or of the input and becomes (pixel * scale - mean) / std in the layout
+that the shape shows. What no file gives is random; free dimensions that no file, no --shape and no --dim fixes are then
+1.
 
   trunnion run model.onnx --input x=photo.jpg --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --top 5 --labels names.txt
   trunnion run model.onnx --input feeds.npz --output results.npz
@@ -103,6 +104,20 @@ struct Outcome {
   std::string profile;
 };
 
+// Random inputs of the least sizes are not what every model can take: an error then says what was assumed.
+std::vector<Value> first_run(LoadedModel& model, const std::vector<Feed>& feeds, const std::vector<const char*>& names,
+                             const std::vector<const OrtValue*>& inputs) {
+  std::vector<std::string> assumed;
+  for (const Feed& feed : feeds) assumed.insert(assumed.end(), feed.assumed.begin(), feed.assumed.end());
+  try {
+    return model.run(names, inputs);
+  } catch (const Error& error) {
+    if (assumed.empty()) throw;
+    unusable("{} (nothing gave the free dimensions {} a size, so they are 1: see --shape and --dim)", error.what(),
+             fmt::join(assumed, ", "));
+  }
+}
+
 void run_model(LoadedModel& model, const std::vector<Feed>& feeds, const RunChoices& choices, Outcome& outcome) {
   std::vector<const char*> names;
   std::vector<const OrtValue*> inputs;
@@ -111,7 +126,7 @@ void run_model(LoadedModel& model, const std::vector<Feed>& feeds, const RunChoi
     inputs.push_back(feed.value.get());
   }
   const auto begun = Clock::now();
-  std::vector<Value> values = model.run(names, inputs);
+  std::vector<Value> values = first_run(model, feeds, names, inputs);
   outcome.first_ms = milliseconds_since(begun);
   for (int i = 0; i < choices.repeat; ++i) {
     values.clear();
@@ -150,8 +165,8 @@ std::string text_report(const LoadedModel& model, const std::vector<Feed>& feeds
                         const Outcome& o) {
   std::string text = feeds.empty() ? "" : "inputs\n";
   for (const Feed& feed : feeds)
-    text += fmt::format("  {}  {} {} {}\n", feed.name, feed.type, feed.arrays.size() == 1 ? shape_text(feed.shape) : "",
-                        feed.source);
+    text += fmt::format("  {}  {} {} {}\n", one_line(feed.name), feed.type,
+                        feed.arrays.size() == 1 ? shape_text(feed.shape) : "", feed.source);
   text += "outputs\n";
   for (const Result& result : o.results) text += describe(result, choices.report, "  ");
   if (!choices.output.empty()) text += fmt::format("written to {}\n", choices.output);
@@ -237,10 +252,12 @@ void add_run(CLI::App& app, Action& action) {
   verb.add_option("--input", c->feeds.files, "A file for an input; may be repeated")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
-  verb.add_option("--shape", c->shapes, "Of the random values of an input; may be repeated")
+  verb.add_option("--shape", c->shapes, "Of the random values of an input, or of a picture; may be repeated")
       ->type_name("[NAME=]1,3,48,192")
       ->allow_extra_args(false);
-  verb.add_option("--seed", c->feeds.seed, "Of the random values; default 0")->type_name("N");
+  verb.add_option("--seed", c->feeds.seed, "Of the random values; default 0")
+      ->check([](const std::string& text) { return text.starts_with('-') ? "a seed is not negative" : ""; })
+      ->type_name("N");
   verb.add_option("--range", c->ranges,
                   "Of the random values, for all inputs or one; integers include both ends; default 0:1")
       ->type_name("[NAME=]LO:HI")

@@ -9,6 +9,7 @@ namespace trunnion::cli {
 using Action = std::function<int()>;
 
 void add_inspect(CLI::App& app, Action& action);
+void add_operators(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 
 }  // namespace trunnion::cli

@@ -1,12 +1,13 @@
-"""Measures one model in a process of its own, so that the peak memory is that model's.
+"""Measures models, each in a process of its own, so that the peak memory is that model's.
 
-./dev bench MODEL [--feeds FILE.npz | --shape NAME=1,3,48,192 ...] [--seconds S] [--json]
+./dev bench MODEL... [--feeds FILE.npz | --shape NAME=1,3,48,192 ...] [--seconds S] [--json]
 Without feeds the inputs are seeded random numbers; a free dimension without --shape is 1.
 """
 import argparse
 import json
 import math
 import pathlib
+import subprocess
 import sys
 import time
 
@@ -93,17 +94,22 @@ def row(m: dict) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Load time, run times, peak memory and placement of a model.")
-    parser.add_argument("model")
+    parser = argparse.ArgumentParser(prog="dev bench", description="Load time, run times, peak memory and placement of models.")
+    parser.add_argument("models", nargs="+", metavar="MODEL")
     parser.add_argument("--feeds", default="", help="an .npz with one array per input")
     parser.add_argument("--shape", action="append", default=[], help="NAME=1,3,48,192, for each input with free dimensions")
     parser.add_argument("--seconds", type=float, default=2.0, help="repeat for this long (default 2)")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
+    if len(arguments.models) > 1:
+        options = [word for text in arguments.shape for word in ("--shape", text)]
+        options += [f"--feeds={arguments.feeds}", f"--seconds={arguments.seconds}", *["--json"] * arguments.json]
+        sys.exit(max(subprocess.run([sys.executable, __file__, model, *options]).returncode for model in arguments.models))
+    model = arguments.models[0]
     try:
-        result = measure(arguments.model, arguments.feeds, parse_shapes(arguments.shape), arguments.seconds)
+        result = measure(model, arguments.feeds, parse_shapes(arguments.shape), arguments.seconds)
     except Exception as error:  # whatever a file or an engine can be wrong with: one line, not a traceback
-        sys.exit(f"{arguments.model}: {error}")
+        sys.exit(f"{model}: {error}")
     print(json.dumps(result) if arguments.json else f"{HEADER}   (times in ms)\n{row(result)}")
 
 

@@ -108,6 +108,12 @@ def annotate(picture: pathlib.Path, lines: list, target: pathlib.Path) -> None:
     canvas.save(target)
 
 
+def annotated_name(picture: pathlib.Path) -> str:
+    """own.png and own.webp do not write the same file."""
+    kind = picture.suffix.lower().removeprefix(".")
+    return f"{picture.stem}{'' if kind in ('', 'png') else '-' + kind}-annotated.png"
+
+
 def measure(path: str, feeds: dict) -> dict:
     """Load and run times, memory and placement of one model, in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
@@ -145,22 +151,25 @@ def show(reading: Reading, picture: pathlib.Path, output: pathlib.Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="dev demo", description="Reads the text of a picture on trunnion.")
     parser.add_argument("picture", nargs="?", type=pathlib.Path, default=HERE / "picture.png")
-    parser.add_argument("--output", type=pathlib.Path, help="the annotated PNG (default build/demo/NAME-annotated.png)")
+    parser.add_argument("--output", type=pathlib.Path, help="the annotated PNG (default build/demo/FILE-annotated.png)")
     arguments = parser.parse_args()
     sys.stdout.reconfigure(errors="replace")
     picture = arguments.picture
     if not picture.is_file():
-        sys.exit(f"{picture}: no such file")
+        sys.exit(f"{picture}: {'a file with a picture is needed' if picture.exists() else 'no such file'}")
     try:
         from PIL import Image
 
         Image.open(picture).verify()
     except Exception as error:
         sys.exit(f"{picture}: no picture that can be read: {error}")
-    reading = read_picture(picture)
+    try:
+        reading = read_picture(picture)
+    except Exception as error:  # the reader refuses some pictures, with errors of its own
+        sys.exit(f"{picture}: rapidocr-onnxruntime cannot read it: {type(error).__name__}: {error}")
     if foreign := foreign_libraries():
         sys.exit(f"not trunnion alone: {foreign[0]} is loaded")
-    show(reading, picture, arguments.output or ROOT / "build/demo" / f"{picture.stem}-annotated.png")
+    show(reading, picture, arguments.output or ROOT / "build/demo" / annotated_name(picture))
 
 
 if __name__ == "__main__":

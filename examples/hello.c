@@ -1,5 +1,6 @@
-/* Runs a model of one float input with ones, through the C ABI.
- *   cc hello.c -o hello -lonnxruntime && ./hello model.onnx
+/* Runs a model of one float input with ones, through the C ABI. From the root, after ./dev build:
+ *   cc examples/hello.c -o hello -Iinclude -Lbuild/release -lonnxruntime -Wl,-rpath,$PWD/build/release
+ *   ./hello model.onnx 1 3 48 192
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ static void check(OrtStatus* status) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 2) return fprintf(stderr, "usage: hello model.onnx\n"), 2;
+  if (argc < 2) return fprintf(stderr, "usage: hello model.onnx [dimensions]\n"), 2;
   ort = OrtGetApiBase()->GetApi(ORT_API_VERSION);
   if (!ort) return 1;
 
@@ -41,8 +42,11 @@ int main(int argc, char** argv) {
   check(ort->GetDimensionsCount(shape, &rank));
   if (rank > 16) return 1;
   check(ort->GetDimensions(shape, dims, rank));
+  if (argc > 2 && (size_t)(argc - 2) != rank)
+    return fprintf(stderr, "input '%s' has %zu dimensions, %d are given\n", input_name, rank, argc - 2), 2;
   for (size_t i = 0; i < rank; ++i) {
-    if (dims[i] < 0) dims[i] = 1; /* free dimensions: batch of one */
+    if (argc > 2) dims[i] = atoll(argv[i + 2]);
+    if (dims[i] < 0) return fprintf(stderr, "input '%s' has free dimensions: give all as arguments\n", input_name), 2;
     count *= (size_t)dims[i];
   }
 

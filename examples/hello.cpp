@@ -1,11 +1,12 @@
-// Runs a model of one float input with ones, through the C++ header.
-//   c++ -std=c++17 hello.cpp -o hello -lonnxruntime && ./hello model.onnx 1 3 224 224
+// Runs a model of one float input with ones, through the C++ header. From the root, after ./dev build:
+//   c++ -std=c++17 examples/hello.cpp -o hello -Iinclude -Lbuild/release -lonnxruntime -Wl,-rpath,$PWD/build/release
+//   ./hello model.onnx 1 3 48 192
 #include <cstdio>
 #include <cstdlib>
 #include <trunnion/trunnion.hpp>
 
 int main(int argc, char** argv) try {
-  if (argc < 2) return std::fprintf(stderr, "usage: hello model.onnx [dimensions]\n"), 2;
+  if (argc < 2) return std::fprintf(stderr, "usage: hello model.onnx dimensions\n"), 2;
   trunnion::Env env("hello");
   trunnion::Session session(env, argv[1]);
 

@@ -1,4 +1,5 @@
 """The shipped picture is read: on trunnion alone, and right in nearly every line."""
+import json
 import pathlib
 import re
 import subprocess
@@ -55,6 +56,36 @@ def test_a_bad_picture_is_one_line(tmp_path, content):
         picture.write_bytes(content)
     done = subprocess.run([sys.executable, ROOT / "demo/ocr_demo.py", picture], capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and str(picture) in done.stderr
+
+
+def test_no_file_with_a_picture_is_one_line(tmp_path):
+    done = subprocess.run([sys.executable, ROOT / "demo/ocr_demo.py", tmp_path], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, f"{tmp_path}: a file with a picture is needed\n")
+
+
+def test_a_picture_that_the_reader_refuses_is_one_line(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    pytest.importorskip("rapidocr_onnxruntime")
+    image.new("RGB", (20000, 10), "white").save(tmp_path / "wide.png")
+    done = subprocess.run([sys.executable, ROOT / "demo/ocr_demo.py", tmp_path / "wide.png"], capture_output=True, text=True)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert f"{tmp_path}/wide.png: rapidocr-onnxruntime cannot read it: " in done.stderr.splitlines()[-1]
+
+
+def test_names_of_annotated_pictures():
+    ocr_demo = pytest.importorskip("ocr_demo")
+    names = [ocr_demo.annotated_name(pathlib.Path("p") / name) for name in ("own.png", "own.webp", "own.PNG", "own")]
+    assert names == ["own-annotated.png", "own-webp-annotated.png", "own-annotated.png", "own-annotated.png"]
+
+
+def test_several_models_are_measured_where_the_user_is(tmp_path):
+    trunnion = pytest.importorskip("trunnion")
+    for name in ("mul_1.onnx", "sigmoid.onnx"):
+        (tmp_path / name).write_bytes(pathlib.Path(trunnion.datasets.get_example(name)).read_bytes())
+    command = [sys.executable, ROOT / "demo/measure.py", "mul_1.onnx", "sigmoid.onnx", "none.onnx", "--seconds", "0.01", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert [json.loads(line)["model"] for line in done.stdout.splitlines()] == ["mul_1.onnx", "sigmoid.onnx"]
+    assert done.returncode == 1 and "none.onnx" in done.stderr
 
 
 def test_picture_is_small():

@@ -26,6 +26,20 @@ def test_help_names_every_verb():
     assert dev().stdout == text
 
 
+def test_help_into_a_pipe_that_ends():
+    done = subprocess.run(f"{sys.executable} {ROOT}/dev help | true", shell=True, capture_output=True, text=True)
+    assert done.stderr == ""
+
+
+def test_measured_paths_are_the_users(monkeypatch, tmp_path):
+    ran = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(verbs, "build", lambda *_: None)
+    monkeypatch.setattr(steps, "stream", lambda command, folder=ROOT: ran.append((command[2:], folder)) or (0, []))
+    assert verbs.verb_bench(["a.onnx", "b.onnx", "--json"]) == 0
+    assert ran == [(["a.onnx", "b.onnx", "--json"], tmp_path)]
+
+
 @pytest.mark.parametrize("arguments, code", [(["nonsense"], 2), (["where"], 1), (["clean", "x"], 1), (["test", "x"], 1)])
 def test_bad_usage_is_one_line(arguments, code):
     done = dev(*arguments)
@@ -49,6 +63,14 @@ def test_present_packages_cost_no_installation(monkeypatch):
     monkeypatch.setattr(packages, "known_to_dpkg", lambda names: set())
     monkeypatch.setattr(steps, "run", lambda *_: pytest.fail("nothing is to be installed"))
     packages.ensure({"some-shell": "sh"})
+
+
+def test_optional_packages_that_are_missing_are_named_and_no_failure(monkeypatch, capsys):
+    monkeypatch.setattr(packages.os, "geteuid", lambda: 1000)
+    assert not packages.ensure({"some-shell": "sh"}, optional={"libnone-dev": "none/none.h"})
+    assert "libnone-dev" in capsys.readouterr().err
+    with pytest.raises(steps.Failed, match="libgone-dev libnone-dev"):
+        packages.ensure({"libgone-dev": "gone/gone.h"}, optional={"libnone-dev": "none/none.h"})
 
 
 @pytest.mark.parametrize(

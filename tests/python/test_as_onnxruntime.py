@@ -178,3 +178,48 @@ def test_installed_package(tmp_path):
         [*command[:-1], "import onnxruntime; print(onnxruntime.__version__)"], env=env, text=True, capture_output=True
     )
     assert done.stdout.strip() == "1.32.0", done.stderr
+
+
+def test_parts_that_are_not_here(python):
+    code = (
+        "import onnxruntime as ort, trunnion\n"
+        "for name in ('quantization', 'tools', 'transformers'):\n"
+        "    try: __import__('onnxruntime.' + name)\n"
+        "    except ModuleNotFoundError as error: print(error.name, '|', error)\n"
+        "for module in (ort, trunnion):\n"
+        "    for name in ('AdapterFormat', 'ModelCompiler', 'nonsense'):\n"
+        "        try: getattr(module, name)\n"
+        "        except AttributeError as error: print(error)\n"
+    )
+    lines = python("-m", "trunnion.as_onnxruntime", "-c", code).stdout.splitlines()
+    assert lines[0].startswith("onnxruntime.quantization | onnxruntime.quantization is no part of trunnion")
+    assert [line.split()[0] for line in lines[1:3]] == ["onnxruntime.tools", "onnxruntime.transformers"]
+    assert lines[3:6] == lines[6:] == [
+        "trunnion has no AdapterFormat: ways to write adapter files are a part of onnxruntime that is not here",
+        "trunnion has no ModelCompiler: compiled models are a part of onnxruntime that is not here",
+        "module 'trunnion' has no attribute 'nonsense'",
+    ]
+
+
+def test_backend_under_its_names(python):
+    code = (
+        "import onnxruntime.backend as b\n"
+        "from onnxruntime.backend.backend import OnnxRuntimeBackend\n"
+        "from onnxruntime.backend.backend_rep import OnnxRuntimeBackendRep\n"
+        "from onnxruntime.datasets import get_example\n"
+        "made = b.prepare(get_example('mul_1.onnx'), 'CPU')\n"
+        "assert isinstance(made, OnnxRuntimeBackendRep) and b.prepare == OnnxRuntimeBackend.prepare\n"
+        "print(made.run([[[1, 2]] * 3])[0].tolist())\n"
+    )
+    assert python("-m", "trunnion.as_onnxruntime", "-c", code).stdout.strip() == "[[1.0, 4.0], [3.0, 8.0], [5.0, 12.0]]"
+
+
+def test_errors_of_programs_show_the_programs_frames(python, tmp_path):
+    (tmp_path / "program.py").write_text("def f():\n    raise KeyError('k')\n\n\nf()\n")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/__main__.py").write_text("raise KeyError('k')\n")
+    for name in ("program.py", "folder"):
+        done = python("-m", "trunnion.as_onnxruntime", tmp_path / name, check=False)
+        assert done.returncode == 1 and "KeyError: 'k'" in done.stderr
+        frames = [line for line in done.stderr.splitlines() if line.startswith("  File ")]
+        assert frames and all(str(tmp_path) in frame for frame in frames), done.stderr

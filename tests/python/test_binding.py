@@ -138,3 +138,17 @@ def test_binding_keeps_its_session():
     binding.bind_output("Y")
     binding._session.run_with_iobinding(binding)
     np.testing.assert_array_equal(binding.copy_outputs_to_cpu()[0], np.ones((1, 3)))
+
+
+def test_maps_come_as_from_run():
+    s = ort.InferenceSession(ort.datasets.get_example("logreg_iris.onnx"))
+    x = np.array([[0.5, 0.2], [4, 1.3], [6, 2.2]], np.float32)
+    binding = s.io_binding()
+    binding.bind_cpu_input("float_input", x)
+    for port in s.get_outputs():
+        binding.bind_output(port.name)
+    s.run_with_iobinding(binding)
+    label, rows = binding.copy_outputs_to_cpu()
+    expected, expected_rows = s.run(None, {"float_input": x})
+    np.testing.assert_array_equal(label, expected)
+    assert rows == expected_rows and isinstance(rows[0], dict)

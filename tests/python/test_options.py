@@ -1,5 +1,6 @@
 """SessionOptions and RunOptions."""
 
+import base64
 import copy
 import pickle
 
@@ -268,3 +269,103 @@ def test_sessions_that_share_the_process_pools(python):
         "except RuntimeError as e: print('too late')\n"
     )
     assert python(code=code).stdout.split() == ["21.0", "too", "late"]
+
+
+@pytest.mark.own
+def test_what_has_no_effect_is_named(monkeypatch):
+    lines = []
+    ort.set_default_logger_callback(lambda severity, category, logid, location, text: lines.append(text), 2)
+    made = relu().SerializeToString()
+
+    def options(strict, **entries):
+        o = ort.SessionOptions()
+        o.add_session_config_entry("session.strict_config", str(int(strict)))
+        return o
+
+    def dimension(strict):
+        o = options(strict)
+        o.add_free_dimension_override_by_name("n", 3)
+        return ort.InferenceSession(made, o)
+
+    def initializer(strict):
+        o = options(strict)
+        o.add_initializer("zz", ort.OrtValue.ortvalue_from_numpy(X))
+        return ort.InferenceSession(made, o)
+
+    def threads(strict):
+        o = options(strict)
+        o.intra_op_num_threads = -7
+        return ort.InferenceSession(made, o)
+
+    def run_entry(strict):
+        o = ort.RunOptions()
+        o.add_run_config_entry("foo.bar.baz", "1")
+        ort.InferenceSession(made, options(strict)).run(None, {"X": X}, o)
+
+    try:
+        for make, word in (
+            (dimension, "'n' (did you mean 'N'?)"),
+            (initializer, "'zz'"),
+            (threads, "intra_op_num_threads is -7"),
+            (run_entry, "'foo.bar.baz'"),
+            (lambda strict: ort.InferenceSession(made, options(strict), [("CPUExecutionProvider", {"foo": 1})]), "'foo'"),
+            (lambda strict: ort.InferenceSession(made, options(strict), disabled_optimizers=["Nope"]), "'Nope'"),
+        ):
+            lines.clear()
+            make(False)
+            assert len(lines) == 1 and word in lines[0], (word, lines)
+            with pytest.raises(errors.InvalidArgument) as raised:
+                make(True)
+            assert word in str(raised.value)
+    finally:
+        ort.set_default_logger_callback(None, 4)
+    o = ort.SessionOptions()
+    o.log_severity_level = 77
+    with pytest.raises(errors.RuntimeException, match="77"):
+        ort.InferenceSession(made, o)
+
+
+def test_null_characters_are_refused():
+    o = ort.SessionOptions()
+    for set_ in (
+        lambda: o.add_session_config_entry("a\0b", "1"),
+        lambda: setattr(o, "optimized_model_filepath", "a\0b"),
+        lambda: ort.InferenceSession("a\0b.onnx"),
+        lambda: ort.InferenceSession(relu().SerializeToString()).run(None, {"X\0": X, "X": X}),
+    ):
+        with pytest.raises(ValueError, match="null character"):
+            set_()
+
+
+@pytest.mark.own
+def test_profiling_ends_once(tmp_path):
+    o = ort.SessionOptions()
+    o.enable_profiling, o.profile_file_prefix = True, str(tmp_path / "p")
+    s = ort.InferenceSession(relu().SerializeToString(), o)
+    assert s.end_profiling().startswith(str(tmp_path / "p")) and s.end_profiling() == ""
+
+
+# One parameter, B = [10, 20].
+ADAPTER = base64.b64decode(
+    "DAAAAFRPUlQAAAAA5P///wEAAAABAAAAAQAAAAQAAAABAAAAEAAAAAwAFAAEAAgADAAQAAwAAAAoAAAAGAAAAAEAAAAEAAAACAAAAAAAIEEAAKBBAQAA"
+    "AAIAAAAAAAAAAQAAAEIAAAA="
+)
+
+
+def test_adapters(tmp_path):
+    path = tmp_path / "b.onnx_adapter"
+    path.write_bytes(ADAPTER)
+    made = add(shape=[2])
+    made.graph.initializer.append(onnx.numpy_helper.from_array(np.zeros(2, np.float32), "B"))
+    s, one = session(made), np.ones(2, np.float32)
+    options, adapter = ort.RunOptions(), ort.LoraAdapter()
+    with pytest.raises(RuntimeError):
+        options.add_active_adapter(adapter)
+    adapter.Load(str(path))
+    options.add_active_adapter(adapter)
+    del adapter
+    np.testing.assert_array_equal(s.run(None, {"A": one})[0], one)
+    np.testing.assert_array_equal(s.run(None, {"A": one}, options)[0], [11, 21])
+    path.write_bytes(b"no adapter")
+    with pytest.raises(errors.Error):
+        ort.LoraAdapter().Load(str(path))

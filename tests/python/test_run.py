@@ -2,7 +2,10 @@
 
 import collections
 import gc
+import os
+import signal
 import sys
+import threading
 import types
 import weakref
 
@@ -44,6 +47,14 @@ def test_outputs_come_in_the_order_asked_for():
     np.testing.assert_array_equal(negative, [-1, 2])
     (only,) = s.run(["absolute"], {"X": x})
     np.testing.assert_array_equal(only, [1, 2])
+
+
+def test_a_required_output_without_a_name():
+    node = h.make_node("LayerNormalization", ["X", "scale"], ["", "mean"])
+    inputs = [tensor("X", T.FLOAT, [2, 3]), tensor("scale", T.FLOAT, [3])]
+    s = session(model([node], inputs, [tensor("mean", T.FLOAT, [2, 1])]))
+    (mean,) = s.run(None, {"X": X, "scale": np.ones(3, np.float32)})
+    np.testing.assert_allclose(mean, X.mean(axis=1, keepdims=True), rtol=1e-6)
 
 
 def test_output_is_the_engines_memory_and_outlives_the_session():
@@ -316,3 +327,52 @@ def test_session_dies_when_it_is_let_go():
     del s
     gc.collect()
     assert alive() is None
+
+
+def endless():
+    """A loop that never ends while `go` is true."""
+    ports = [tensor("i", T.INT64, []), tensor("c", T.BOOL, []), tensor("v", T.FLOAT, [1])]
+    nodes = [h.make_node("Identity", ["c"], ["c2"]), h.make_node("Add", ["v", "v"], ["v2"])]
+    body = h.make_graph(nodes, "body", ports, [tensor("c2", T.BOOL, []), tensor("v2", T.FLOAT, [1])])
+    loop = h.make_node("Loop", ["", "go", "X"], ["Y"], body=body)
+    return model([loop], [tensor("X", T.FLOAT, [1]), tensor("go", T.BOOL, [])], [tensor("Y", T.FLOAT, [1])])
+
+
+@pytest.mark.own
+@pytest.mark.parametrize("options", [None, ort.RunOptions()])
+@pytest.mark.parametrize("bound", [False, True])
+def test_interrupt_stops_a_run(options, bound):
+    s = session(endless())
+    x = np.ones(1, np.float32)
+
+    def run(go):
+        feed = {"X": x, "go": np.array(go)}
+        if not bound:
+            return s.run(None, feed, options)[0]
+        binding = s.io_binding()
+        for name, value in feed.items():
+            binding.bind_cpu_input(name, value)
+        binding.bind_output("Y")
+        s.run_with_iobinding(binding, options)
+        return binding.copy_outputs_to_cpu()[0]
+
+    for _ in range(2):
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            run(True)
+        np.testing.assert_array_equal(run(False), x)  # the options are as they were
+
+
+@pytest.mark.own
+def test_handlers_of_the_program_stay():
+    s = session(endless())
+    seen, options = [], ort.RunOptions()
+    before = signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+    try:
+        for delay, act in ((0.1, lambda: os.kill(os.getpid(), signal.SIGINT)), (0.4, lambda: setattr(options, "terminate", True))):
+            threading.Timer(delay, act).start()
+        with pytest.raises(errors.Fail):
+            s.run(None, {"X": np.ones(1, np.float32), "go": np.array(True)}, options)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == [1]

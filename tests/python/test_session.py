@@ -241,3 +241,10 @@ def test_two_models_of_one_file(path):
     del first
     assert runs(second)
     assert isinstance(second._model_path, str) and pathlib.Path(second._model_path) == path
+
+
+def test_path_that_is_no_utf8(tmp_path):
+    path = os.path.join(os.fsencode(tmp_path), b"b\xffad.onnx")
+    with open(path, "wb") as file:
+        file.write(relu().SerializeToString())
+    assert ort.InferenceSession(os.fsdecode(path)).get_inputs()[0].name == "X"

@@ -49,6 +49,31 @@ def test_cpp(folder):
     assert done.returncode == 0 and SCORES.fullmatch(done.stdout.strip()), done.stdout + done.stderr
 
 
+@pytest.mark.skipif(not shutil.which("g++") or not LIBRARY.exists(), reason="needs g++ and the built library")
+@pytest.mark.parametrize("name", ["hello.c", "hello.cpp"])
+def test_examples(folder, name):
+    """Their first lines say how to compile and run them, on this page's model."""
+    source = (ROOT / "examples" / name).read_text(encoding="utf-8")
+    compile_, run = (line.lstrip(" */").replace("$PWD", str(ROOT)) for line in source.splitlines()[1:3])
+    assert compile_.startswith(("cc examples/", "c++ ")) and run.startswith("./hello model.onnx 1 3 48 192")
+    line = compile_.replace("-o hello", f"-o {folder / 'hello'}")
+    built = subprocess.run(line.split() + ["-Wall", "-Werror"], cwd=ROOT, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    done = subprocess.run(run.split(), cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0 and re.fullmatch(r"\S+: 0\.\d+ 0\.\d+ *", done.stdout.strip()), done.stdout + done.stderr
+    wrong = subprocess.run(run.split()[:-2], cwd=folder, capture_output=True, text=True)
+    assert wrong.returncode != 0 and wrong.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="needs g++")
+def test_first_operator_compiles(tmp_path):
+    text = (ROOT / "docs/adding_an_operator.md").read_text(encoding="utf-8")
+    (tmp_path / "cube.cc").write_text(re.search(r"```cpp\n(.*?)```", text, re.DOTALL)[1], encoding="utf-8")
+    command = ["g++", "-std=c++20", "-fsyntax-only", "-fno-exceptions", "-fno-rtti", f"-I{ROOT}/src", tmp_path / "cube.cc"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.skipif(not PROGRAM.exists(), reason="needs the built command line")
 def test_command_line(folder):
     shown = re.split(r"^\$ trunnion (.*)\n", block("console"), flags=re.MULTILINE)[1:]

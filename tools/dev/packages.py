@@ -1,6 +1,7 @@
 """The Debian packages that the project needs, and how they come onto the machine."""
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
 
@@ -19,10 +20,19 @@ BUILD = {
     "libgtest-dev": "gtest/gtest.h",
     "libstb-dev": "stb/stb_image.h",
 }
+# libtrunnion_extras.so: a build without one of them leaves its part out.
+EXTRAS = {
+    "libre2-dev": "re2/re2.h",
+    "libjpeg-dev": "jpeglib.h",
+    "libpng-dev": "png.h",
+    "libwebp-dev": "webp/demux.h",
+    "libtiff-dev": "tiffio.h",
+    "libopenjp2-7-dev": "openjpeg-2.5/openjpeg.h",
+}
 PYTHON = {"python3-venv": "python:", "python3-dev": "python:"}
 CHECK = {"clang-format": "clang-format-14"}
 BENCH = {"libbenchmark-dev": "benchmark/benchmark.h"}
-INCLUDES = (pathlib.Path("/usr/include"), pathlib.Path("/usr/local/include"))
+INCLUDES = tuple(map(pathlib.Path, ("/usr/include", f"/usr/include/{platform.machine()}-linux-gnu", "/usr/local/include")))
 
 
 def known_to_dpkg(names: list) -> set:
@@ -48,15 +58,26 @@ def missing(wanted: dict) -> list:
     return [name for name, probe in wanted.items() if name not in present and not is_there(probe)]
 
 
-def ensure(*groups: dict) -> None:
-    """Installs what is missing, or says exactly what to install."""
+def ensure(*groups: dict, optional: dict | None = None) -> bool:
+    """Installs what is missing, or says exactly what to install; without the optional packages it goes on. True when
+    something was installed."""
     wanted = {name: probe for group in groups for name, probe in group.items()}
-    names = missing(wanted)
-    if not names:
-        return
-    install = f"apt-get install -y --no-install-recommends {' '.join(names)}"
+    needed, useful = missing(wanted), missing(optional or {})
+    if not needed and not useful:
+        return False
+    install = f"apt-get install -y --no-install-recommends {' '.join(needed + useful)}"
     if os.geteuid() != 0 or not shutil.which("apt-get"):
-        raise steps.Failed(f"these Debian packages are missing: {' '.join(names)}\nas root: {install}")
+        if needed:
+            raise steps.Failed(f"these Debian packages are missing: {' '.join(needed + useful)}\nas root: {install}")
+        steps.say(f"goes on without what these Debian packages bring: {' '.join(useful)}; as root: {install}")
+        return False
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
-    steps.run("update package lists", ["apt-get", "-o", "Acquire::Retries=3", "update"], quiet)
-    steps.run(f"install {len(names)} Debian packages", install.split(), quiet)
+    try:
+        steps.run("update package lists", ["apt-get", "-o", "Acquire::Retries=3", "update"], quiet)
+        steps.run(f"install {len(needed + useful)} Debian packages", install.split(), quiet)
+    except steps.Failed:
+        if missing(wanted):
+            raise
+        steps.say(f"goes on without what these Debian packages bring, they could not be installed: {' '.join(useful)}")
+        return False
+    return True

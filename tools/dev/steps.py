@@ -75,11 +75,11 @@ def run(title: str, command: list, environment: dict | None = None) -> None:
         say(f"{title}: {took(start)}")
 
 
-def stream(command: list, environment: dict | None = None) -> tuple:
-    """Runs a command in full view; (exit code, its lines)."""
+def stream(command: list, environment: dict | None = None, folder: pathlib.Path = ROOT) -> tuple:
+    """Runs a command in full view, in a folder; (exit code, its lines)."""
     lines = []
     with subprocess.Popen(
-        [str(word) for word in command], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        [str(word) for word in command], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, errors="replace", env=os.environ | (environment or {}),
     ) as process:
         for line in process.stdout:

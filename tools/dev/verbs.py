@@ -1,5 +1,7 @@
 """The verbs of ./dev."""
+import contextlib
 import os
+import pathlib
 import re
 import shutil
 import sys
@@ -15,7 +17,7 @@ HELP = """usage: ./dev VERB [ARGUMENTS]
   demo [PICTURE]    read the text of a picture (default: the shipped one) with rapidocr-onnxruntime on trunnion
   test [PART...]    build, then run the tests; parts: checks, unit (C++), python; default all
   build             the library, the command line and the Python module
-  bench [MODEL ...] measure a model (./dev bench --help); without one, those of the demo and the kernels
+  bench [MODEL ...] measure models (./dev bench --help); without one, those of the demo and the kernels
   format            lay out the C++ sources
   check [NAME...]   the checks that keep the house: layers, sizes, words, formatting, generated, isa_objects,
                     static_init
@@ -29,13 +31,13 @@ Missing Debian packages are installed when run as root, else named. Everything m
 CONFIGURE = ["cmake", "--preset", "release", "-DTRUNNION_BUILD_PYTHON=ON", f"-DPython_EXECUTABLE={PYTHON}"]
 
 
-def configure() -> None:
-    """Makes build/release ready to build, if it is not."""
+def configure(again: bool = False) -> None:
+    """Makes build/release ready to build, if it is not, or `again` because packages came."""
     cache = RELEASE / "CMakeCache.txt"
     facts = cache.read_text() if cache.is_file() else ""
     if facts and f"CMAKE_HOME_DIRECTORY:INTERNAL={ROOT}\n" not in facts:
         shutil.rmtree(RELEASE)  # the tree was moved or copied
-    elif (RELEASE / "build.ninja").is_file() and "TRUNNION_BUILD_PYTHON:BOOL=ON\n" in facts and f"={PYTHON}\n" in facts:
+    elif not again and (RELEASE / "build.ninja").is_file() and "TRUNNION_BUILD_PYTHON:BOOL=ON\n" in facts and f"={PYTHON}\n" in facts:
         return
     steps.run("configure", CONFIGURE)
 
@@ -43,10 +45,10 @@ def configure() -> None:
 def build(*purposes: str, everything: bool = False) -> None:
     """Library, command line and Python module (or every target), and an environment with the packages for `purposes`."""
     with steps.one_at_a_time():
-        packages.ensure(packages.BUILD, packages.PYTHON)
+        came = packages.ensure(packages.BUILD, packages.PYTHON, optional=packages.EXTRAS)
         environment.ensure("build", *purposes)
         environment.link_trunnion()
-        configure()
+        configure(again=came)
         targets = [] if everything else ["--target", "onnxruntime", "trunnion", "trunnion_python"]
         title = "build everything" if everything else "build the library, the command line and the Python module"
         steps.run(title, ["cmake", "--build", RELEASE, "-j", steps.jobs(), *targets])
@@ -104,7 +106,8 @@ def verb_bench(arguments: list) -> int:
     build("demo")
     code = 0
     for model in [arguments] if arguments else environment.demo_models():
-        code |= steps.stream([PYTHON, ROOT / "demo/measure.py", *model])[0]
+        # Where the user is, for the paths that he gives.
+        code |= steps.stream([PYTHON, ROOT / "demo/measure.py", *model], folder=pathlib.Path.cwd())[0]
     if arguments:
         return code
     packages.ensure(packages.BENCH)
@@ -168,7 +171,10 @@ def no_arguments(arguments: list) -> None:
 def main(arguments: list) -> int:
     verb, rest = (arguments[0], arguments[1:]) if arguments else ("help", [])
     if verb in ("help", "-h", "--help"):
-        print(HELP)
+        with contextlib.suppress(BrokenPipeError):  # ./dev help | head -1
+            print(HELP, flush=True)
+            return 0
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the exit would try to write the rest
         return 0
     function = globals().get(f"verb_{verb}")
     if not function:

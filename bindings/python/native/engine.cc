@@ -96,6 +96,12 @@ std::string utf8(nb::handle text) {
   return std::string(utf8(text, storage));
 }
 
+std::string text_for_c(nb::handle text) {
+  std::string bytes = utf8(text);
+  if (bytes.find('\0') != bytes.npos) throw nb::value_error("embedded null character");
+  return bytes;
+}
+
 nb::object to_str(std::string_view bytes) {
   return steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape"));
 }

@@ -50,6 +50,7 @@ TRN_OWNER(TypeInfoPtr, OrtTypeInfo, ReleaseTypeInfo);
 TRN_OWNER(ShapeInfoPtr, OrtTensorTypeAndShapeInfo, ReleaseTensorTypeAndShapeInfo);
 TRN_OWNER(SessionOptionsPtr, OrtSessionOptions, ReleaseSessionOptions);
 TRN_OWNER(RunOptionsPtr, OrtRunOptions, ReleaseRunOptions);
+TRN_OWNER(LoraAdapterPtr, OrtLoraAdapter, ReleaseLoraAdapter);
 TRN_OWNER(MemoryInfoPtr, OrtMemoryInfo, ReleaseMemoryInfo);
 TRN_OWNER(BindingPtr, OrtIoBinding, ReleaseIoBinding);
 TRN_OWNER(MetadataPtr, OrtModelMetadata, ReleaseModelMetadata);
@@ -61,6 +62,8 @@ TRN_OWNER(PairsPtr, OrtKeyValuePairs, ReleaseKeyValuePairs);
 std::string_view utf8(nb::handle text, nb::object& storage);
 std::string utf8(nb::handle text);
 nb::object to_str(std::string_view bytes);
+// The same for a path or an entry, which ends at a null character: ValueError for a text that holds one.
+std::string text_for_c(nb::handle text);
 
 // A new reference returned by the C API of Python or numpy; null becomes the pending exception.
 inline nb::object steal(PyObject* result) {

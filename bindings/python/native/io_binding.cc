@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "interrupt.h"
 #include "options.h"
 #include "session.h"
 #include "values.h"
@@ -79,18 +80,13 @@ nb::list get_outputs(const Binding& self) {
 
 void run_with(nb::handle session, const Binding& self, nb::handle run_options) {
   const std::shared_ptr<LoadedModel> model = model_of(session);
-  const OrtRunOptions* options = nullptr;
-  if (!run_options.is_none()) {
-    if (!nb::isinstance<RunOptions>(run_options)) throw nb::type_error("run_options must be a RunOptions");
-    options = nb::inst_ptr<RunOptions>(run_options)->handle.get();
-  }
-  const nb::object hold = nb::borrow(run_options);
+  InterruptibleRun run(run_options);
   OrtStatus* status = nullptr;
   {
     const nb::gil_scoped_release unlocked;
-    status = ort->RunWithBinding(model->handle, options, self.handle.get());
+    status = ort->RunWithBinding(model->handle, run.options(), self.handle.get());
   }
-  check(status);
+  run.ended(status);
 }
 
 void synchronize(const Binding& self, OrtStatus* (*wait)(OrtIoBinding*)) {

@@ -34,8 +34,9 @@ Options clone(const Options& self) {
   return {SessionOptionsPtr(made), self.owners};
 }
 
-void set_profiling(Options& self, bool on, const std::string& prefix) {
+void set_profiling(Options& self, bool on, nb::str given) {
   OrtSessionOptions* options = self.handle.get();
+  const std::string prefix = text_for_c(given);
   check(on ? ort->EnableProfiling(options, prefix.c_str()) : ort->DisableProfiling(options));
 }
 
@@ -111,7 +112,7 @@ auto setter(OrtStatus* (*OrtApi::*slot)(OrtSessionOptions*, T)) {
   return [slot](Options& self, Given value) { check((ort->*slot)(self.handle.get(), static_cast<T>(value))); };
 }
 auto text_setter(OrtStatus* (*OrtApi::*slot)(OrtSessionOptions*, const char*)) {
-  return [slot](Options& self, const std::string& value) { check((ort->*slot)(self.handle.get(), value.c_str())); };
+  return [slot](Options& self, nb::str value) { check((ort->*slot)(self.handle.get(), text_for_c(value).c_str())); };
 }
 
 RunOptions make_run_options() {
@@ -172,12 +173,12 @@ void add_session_options(nb::module_& m) {
       .def("disable_per_session_threads",
            [](Options& self) { check(ort->DisablePerSessionThreads(self.handle.get())); })
       .def("add_config_entry",
-           [](Options& self, const std::string& key, const std::string& value) {
-             check(ort->AddSessionConfigEntry(self.handle.get(), key.c_str(), value.c_str()));
+           [](Options& self, nb::str key, nb::str value) {
+             check(ort->AddSessionConfigEntry(self.handle.get(), text_for_c(key).c_str(), text_for_c(value).c_str()));
            })
       .def("add_free_dimension_by_name",
-           [](Options& self, const std::string& name, int64_t extent) {
-             check(ort->AddFreeDimensionOverrideByName(self.handle.get(), name.c_str(), extent));
+           [](Options& self, nb::str name, int64_t extent) {
+             check(ort->AddFreeDimensionOverrideByName(self.handle.get(), text_for_c(name).c_str(), extent));
            })
       .def("add_free_dimension_by_denotation",
            [](Options& self, const std::string& denotation, int64_t extent) {
@@ -191,7 +192,22 @@ void add_session_options(nb::module_& m) {
   m.def("make_options", &make_options);
 }
 
+void load_adapter(LoraAdapter& self, nb::str path) {
+  OrtLoraAdapter* made = nullptr;
+  check(ort->CreateLoraAdapter(text_for_c(path).c_str(), nullptr, &made));
+  self.handle.reset(made);
+}
+
+void add_adapter(RunOptions& self, const LoraAdapter& adapter) {
+  if (!adapter.handle) throw std::runtime_error("the adapter is empty: Load() gives it a file");
+  check(ort->RunOptionsAddActiveLoraAdapter(self.handle.get(), adapter.handle.get()));
+}
+
 void add_run_options(nb::module_& m) {
+  nb::class_<LoraAdapter>(m, "LoraAdapter",
+                          "Parameters of a file (.onnx_adapter) that runs feed in addition to their inputs.")
+      .def(nb::init<>())
+      .def("Load", &load_adapter, nb::arg("path"), "Maps the file.");
   nb::class_<RunOptions>(m, "RunOptions", nb::is_weak_referenceable(),
                          "Settings of one or several runs; may be shared by threads.")
       .def("__init__", [](RunOptions* self) { new (self) RunOptions(make_run_options()); })
@@ -216,10 +232,12 @@ void add_run_options(nb::module_& m) {
               "Accepted for compatibility; results do not depend on it.")
       .def(
           "add_run_config_entry",
-          [](RunOptions& self, const std::string& key, const std::string& value) {
-            check(ort->AddRunConfigEntry(self.handle.get(), key.c_str(), value.c_str()));
+          [](RunOptions& self, nb::str key, nb::str value) {
+            check(ort->AddRunConfigEntry(self.handle.get(), text_for_c(key).c_str(), text_for_c(value).c_str()));
           },
           nb::arg("key"), nb::arg("value"), "Sets one configuration entry.")
+      .def("add_active_adapter", &add_adapter, nb::arg("adapter"),
+           "Feeds the adapter's parameters in the runs that use these options.")
       .def("get_run_config_entry", &get_run_entry, nb::arg("key"),
            "The entry's value; RuntimeError when it was not set.");
 }

@@ -18,6 +18,10 @@ struct RunOptions {
   bool only_execute_path_to_fetches = false;
 };
 
+struct LoraAdapter {
+  LoraAdapterPtr handle;
+};
+
 // The keys and values of a dict of str, as the ABI takes them; valid while this object is.
 class PairArrays {
  public:

@@ -4,6 +4,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include "interrupt.h"
 #include "options.h"
 #include "values.h"
 
@@ -45,6 +46,7 @@ const char* name_text(nb::handle name, std::vector<nb::object>& keep) {
   if (!PyUnicode_Check(name.ptr())) throw nb::type_error("names of inputs and outputs are strings");
   nb::object encoded;
   const std::string_view text = utf8(name, encoded);
+  if (text.find('\0') != text.npos) throw nb::value_error("a name of an input or output has no null character");
   // The user's dict or list may let go of the name while the model runs.
   keep.push_back(encoded.is_valid() ? std::move(encoded) : nb::borrow(name));
   return text.data();
@@ -102,12 +104,6 @@ void read_feed(const LoadedModel& model, nb::handle feed, bool values_only, Feed
   if (satisfied < model.required) raise_missing(model, feed);
 }
 
-const OrtRunOptions* run_options_of(nb::handle options) {
-  if (options.is_none()) return nullptr;
-  if (!nb::isinstance<RunOptions>(options)) throw nb::type_error("run_options must be a RunOptions");
-  return nb::inst_ptr<RunOptions>(options)->handle.get();
-}
-
 // The names of the wanted outputs; all of the model's when none are given.
 class Wanted {
  public:
@@ -158,19 +154,18 @@ nb::object run_model(const Session& self, nb::handle output_names, nb::handle fe
   Feeds feeds(static_cast<size_t>(given));
   read_feed(*model, feed, values_only, feeds);
   const Wanted wanted(*model, output_names);
-  const OrtRunOptions* options = run_options_of(run_options);
-  const nb::object hold_options = nb::borrow(run_options);
+  InterruptibleRun run(run_options);
 
   Row<OrtValue*> results(wanted.size());
   OrtStatus* status = nullptr;
   {
     const nb::gil_scoped_release unlocked;
-    status = ort->Run(model->handle, options, feeds.names.data(), feeds.values.data(), feeds.count, wanted.data(),
+    status = ort->Run(model->handle, run.options(), feeds.names.data(), feeds.values.data(), feeds.count, wanted.data(),
                       wanted.size(), results.data());
   }
   Row<ValuePtr> owned(wanted.size());
   for (size_t i = 0; i < wanted.size(); ++i) owned[i].reset(results[i]);
-  check(status);
+  run.ended(status);
   nb::object list = steal(PyList_New(static_cast<Py_ssize_t>(wanted.size())));
   for (size_t i = 0; i < wanted.size(); ++i) {
     PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), convert(std::move(owned[i])).release().ptr());
@@ -218,18 +213,18 @@ void run_into(const Session& self, nb::handle run_options, nb::list feed_names, 
     outputs.push_back(value ? value->handle.get() : nullptr);
   }
   const std::vector<OrtValue*> before = outputs;
-  const OrtRunOptions* options = run_options_of(run_options);
+  InterruptibleRun run(run_options);
   OrtStatus* status = nullptr;
   {
     const nb::gil_scoped_release unlocked;
-    status = ort->Run(model->handle, options, input_names.data(), inputs.data(), inputs.size(), output_names.data(),
-                      output_names.size(), outputs.data());
+    status = ort->Run(model->handle, run.options(), input_names.data(), inputs.data(), inputs.size(),
+                      output_names.data(), output_names.size(), outputs.data());
   }
   std::vector<ValuePtr> made(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] != before[i]) made[i].reset(outputs[i]);
   }
-  check(status);
+  run.ended(status);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!made[i]) continue;
     nb::object value = wrap_value(std::move(made[i]));
@@ -252,7 +247,7 @@ constexpr char kRunDoc[] =
     "maps as dicts. The GIL is released while the model runs; any number of threads may run one session.\n\n"
     "Raises ValueError when an input is missing, and the classes of trunnion.errors: InvalidArgument for unknown "
     "names,\n"
-    "wrong types or shapes, Fail when run_options.terminate was set.";
+    "wrong types or shapes, Fail when run_options.terminate was set. Ctrl-C stops a run of the main thread.";
 
 }  // namespace
 

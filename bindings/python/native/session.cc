@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include "interrupt.h"
 #include "options.h"
 #include "run.h"
 #include "values.h"
@@ -56,8 +57,10 @@ void open(Session& self, const Options& options, std::shared_ptr<LoadedModel> mo
   self.model = std::move(model);
 }
 
-void open_path(Session& self, const Options& options, const std::string& path) {
+void open_path(Session& self, const Options& options, nb::str given) {
   OrtEnv* env = environment();
+  const std::string path = text_for_c(given);
+  catch_interrupts();
   auto model = std::make_shared<LoadedModel>();
   OrtStatus* status = nullptr;
   {
@@ -69,6 +72,7 @@ void open_path(Session& self, const Options& options, const std::string& path) {
 
 void open_bytes(Session& self, const Options& options, nb::handle buffer) {
   OrtEnv* env = environment();
+  catch_interrupts();
   Py_buffer view;
   if (PyObject_GetBuffer(buffer.ptr(), &view, PyBUF_SIMPLE) < 0) throw nb::python_error();
   auto model = std::make_shared<LoadedModel>();

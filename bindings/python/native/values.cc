@@ -189,6 +189,11 @@ nb::list elements(const Value& self) {
   return result;
 }
 
+nb::object as_dict(const Value& self) {
+  if (kind_of(self.handle.get()) != ONNX_TYPE_MAP) throw std::runtime_error("only a map is a dict");
+  return dict_from_map(self.handle.get());
+}
+
 std::vector<int64_t> shape(const Value& self) {
   int is_tensor = 0;
   check(ort->IsTensor(self.handle.get(), &is_tensor));
@@ -356,6 +361,7 @@ void add_values(nb::module_& m) {
       .def("is_tensor", [](const Value& self) { return kind_of(self.handle.get()) == ONNX_TYPE_TENSOR; })
       .def("is_sparse_tensor", [](const Value& self) { return kind_of(self.handle.get()) == ONNX_TYPE_SPARSETENSOR; })
       .def("is_tensor_sequence", [](const Value& self) { return kind_of(self.handle.get()) == ONNX_TYPE_SEQUENCE; })
+      .def("_as_dict", &as_dict)
       .def("elements", &elements)
       .def("update_inplace", &update, nb::arg("data"))
       .def("_to_dlpack", [](nb::handle_t<Value> self, bool versioned) { return value_to_dlpack(self, versioned); });

@@ -59,7 +59,7 @@ from ._environment import (  # noqa: E402
     set_global_thread_pool_sizes,
     set_seed,
 )
-from ._native import RunOptions  # noqa: E402
+from ._native import LoraAdapter, RunOptions  # noqa: E402
 from ._options import SessionOptions  # noqa: E402
 from ._providers import (  # noqa: E402
     get_all_providers,
@@ -88,7 +88,7 @@ cuda_version = ""
 
 __all__ = [
     "ArenaExtendStrategy", "ExecutionMode", "ExecutionOrder", "GraphOptimizationLevel", "IOBinding",
-    "InferenceSession", "ModelMetadata", "NodeArg", "OrtAllocatorType", "OrtArenaCfg", "OrtDevice",
+    "InferenceSession", "LoraAdapter", "ModelMetadata", "NodeArg", "OrtAllocatorType", "OrtArenaCfg", "OrtDevice",
     "OrtDeviceMemoryType", "OrtDeviceVendorId", "OrtEpAssignedNode", "OrtEpAssignedSubgraph", "OrtEpDevice",
     "OrtExecutionProviderDevicePolicy", "OrtHardwareDevice", "OrtHardwareDeviceType", "OrtMemType", "OrtMemoryInfo",
     "OrtMemoryInfoDeviceType", "OrtSparseFormat", "OrtSyncStream", "OrtValue", "OrtValueVector", "RunOptions",
@@ -101,3 +101,20 @@ __all__ = [
     "unregister_execution_provider_library",
     "__version__", "cuda_version", "package_name", "version",
 ]  # fmt: skip
+
+# Names of onnxruntime's that mean something which trunnion does not do.
+_ABSENT = {
+    "ways to write adapter files": ("AdapterFormat",),
+    "compiled models": (
+        "ModelCompiler", "OrtCompileApiFlags", "OrtEpContextData", "OrtEpContextDataBuffer", "OrtExternalInitializerInfo"),
+    "model packages": (
+        "ModelPackage", "ModelPackageComponentContext", "ModelPackageContext", "ModelPackageOptions",
+        "ModelPackageWriteMode"),
+}  # fmt: skip
+
+
+def __getattr__(name):
+    for subject, names in _ABSENT.items():
+        if name in names:
+            raise AttributeError(f"trunnion has no {name}: {subject} are a part of onnxruntime that is not here")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -82,8 +82,9 @@ class IOBinding(_native.Binding):
         """get_outputs() as an OrtValueVector."""
         return OrtValueVector(self._get_outputs())
 
-    def copy_outputs_to_cpu(self) -> list[np.ndarray]:
-        """The outputs of the last run as arrays of their own, which later runs leave alone."""
+    def copy_outputs_to_cpu(self) -> list:
+        """The outputs of the last run as arrays of their own, which later runs leave alone; maps are dicts and sequences
+        lists, as run() gives them."""
         return [_copied(value) for value in self._get_outputs()]
 
     @property
@@ -96,6 +97,8 @@ def _copied(value: OrtValue) -> Any:
         return None
     if value.is_tensor():
         return value.numpy().copy()
+    if value.data_type().startswith("map("):
+        return value._as_dict()
     return [_copied(element) for element in value.elements()]
 
 

@@ -49,6 +49,7 @@ class OrtValue:
     def is_tensor(self) -> bool: ...
     def is_sparse_tensor(self) -> bool: ...
     def is_tensor_sequence(self) -> bool: ...
+    def _as_dict(self) -> dict: ...
     def elements(self) -> list[OrtValue]:
         """The values of a sequence; the keys and the values of a map."""
 
@@ -105,6 +106,13 @@ class Options:
 
 def make_options() -> Options: ...
 
+class LoraAdapter:
+    """Parameters of a file (.onnx_adapter) that runs feed in addition to their inputs."""
+
+    def __init__(self) -> None: ...
+    def Load(self, path: str) -> None:
+        """Maps the file."""
+
 class RunOptions:
     """Settings of one or several runs; may be shared by threads."""
 
@@ -114,6 +122,9 @@ class RunOptions:
     terminate: bool
     only_execute_path_to_fetches: bool
     def __init__(self) -> None: ...
+    def add_active_adapter(self, adapter: LoraAdapter) -> None:
+        """Feeds the adapter's parameters in the runs that use these options."""
+
     def add_run_config_entry(self, key: str, value: str) -> None: ...
     def get_run_config_entry(self, key: str) -> str: ...
 

@@ -86,8 +86,8 @@ def known(name: str) -> str:
 
 def append(native: Any, name: str, options: Mapping[str, Any]) -> None:
     """Adds one available provider to native options."""
-    if name == CPU:
-        return  # always there, last
+    if name == CPU and not options:
+        return  # always there, last; the engine says what options of it have no effect
     devices = _plugin_devices().get(name)
     texts = {str(key): str(value) for key, value in options.items()}
     if devices:

@@ -95,6 +95,15 @@ def _run_code(code: types.CodeType, path: str | None) -> None:
     exec(code, main.__dict__)
 
 
+def _show_error(kind: type, error: BaseException, trace: types.TracebackType | None) -> None:
+    """An error of the program, without the frames that led to it."""
+    own = {__file__, runpy.__file__, "<frozen runpy>"}
+    begin = trace
+    while begin and begin.tb_frame.f_code.co_filename in own:
+        begin = begin.tb_next
+    sys.__excepthook__(kind, error.with_traceback(begin or trace), begin or trace)
+
+
 def main(arguments: list[str]) -> int:
     """Runs a program as the interpreter would."""
     if not arguments or arguments[0] in ("-h", "--help"):
@@ -104,6 +113,7 @@ def main(arguments: list[str]) -> int:
     if kind in ("-m", "-c") and not rest:
         print(f"trunnion.as_onnxruntime: {kind} needs an argument", file=sys.stderr)
         return 2
+    sys.excepthook = _show_error
     install(position=1)  # behind the program's own folder, as PYTHONPATH is
     if kind == "-m":
         sys.argv = rest

@@ -46,7 +46,7 @@ from .._environment import (
     set_global_thread_pool_sizes,
     set_seed,
 )
-from .._native import RunOptions
+from .._native import LoraAdapter, RunOptions
 from .._options import SessionOptions
 from .._providers import (
     get_all_providers,

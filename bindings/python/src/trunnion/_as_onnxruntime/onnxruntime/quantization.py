@@ -1,0 +1,5 @@
+"""Not here: see _absent.py."""
+
+from ._absent import refuse
+
+refuse(__name__)
