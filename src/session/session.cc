@@ -338,6 +338,13 @@ Status Session::place() {
     else
       TRN_TRY(write_context_model(*model_, placement_, options_, logger_));
   }
+  if (placement_.regions > 0) {  // weights that only compiled nodes read: their providers have what they need of them
+    std::vector<ir::Value*> unused;
+    model_->graph->for_each_value([&](ir::Value* v) {
+      if (v->is_constant() && v->unused()) unused.push_back(v);
+    });
+    for (ir::Value* v : unused) model_->graph->erase(v);
+  }
   if (options_.optimization_level >= OptimizationLevel::basic) {
     passes::PassContext context;
     context.log = &logger_;
