@@ -36,5 +36,6 @@ const size_t kAllOpsCount = sizeof(kAllOps) / sizeof(kAllOps[0]) - 1;
   foreach(dep ${ARGN})
     target_link_libraries(trn_${name} PUBLIC trn_${dep})
   endforeach()
+  trunnion_precompile(trn_${name} <algorithm> <base/error.h> <ops/dispatch.h> <ops/shape.h>)
   trunnion_room_tests(${name})
 endfunction()
