@@ -6,6 +6,7 @@
 
 #include "base/fork_lock.h"
 #include "kernels/convert.h"
+#include "ops/dispatch.h"
 
 namespace trunnion::ops {
 namespace {
@@ -18,8 +19,6 @@ struct State final : KernelState {
   size_t inner_offset = 0;
   std::unique_ptr<KernelState> inner;
 };
-
-kernels::Elem elem(DType t) { return static_cast<kernels::Elem>(t); }
 
 void widen(KernelContext& ctx, const TensorView& from, float* to) {
   ctx.parallel_for(from.count, 1 << 16, [&](int64_t b, int64_t e) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/convert.h"
+#include "ops/dispatch.h"
 
 namespace trunnion::ops {
 
@@ -50,8 +51,6 @@ void decode_row(const CacheCode& code, const uint8_t* x, const float* scales, in
     to[i] = static_cast<float>(q) * scales[code.by_channel ? i : 0];
   }
 }
-
-kernels::Elem elem(DType t) { return static_cast<kernels::Elem>(t); }
 
 }  // namespace
 
