@@ -26,19 +26,7 @@ class CustomKernel final : public ops::Kernel {
   }
 
   Status run(ops::KernelContext& run) const override {
-    OrtKernelContext context;
-    context.run = &run;
-    context.info = &info_;
-    context.op = &op_;
-    context.inputs.resize(static_cast<size_t>(run.inputs()));
-    context.outputs.resize(static_cast<size_t>(run.outputs()));
-    for (int i = 0; i < run.inputs(); ++i) {
-      if (!run.has_in(i)) continue;
-      const TensorView& v = run.in(i);
-      Value value =
-          v.dtype == DType::undefined ? run.input_value(i) : Tensor::borrow(v.dtype, v.shape(), v.data, nullptr);
-      context.inputs[static_cast<size_t>(i)] = std::make_unique<OrtValue>(OrtValue{std::move(value), nullptr});
-    }
+    OrtKernelContext context(run, info_, &op_);
     const OrtCustomOp& o = *op_.op;
     TRN_TRY(guarded([&]() -> Status {
       if (o.version >= kWithStatus && o.KernelComputeV2) return from_ort(o.KernelComputeV2(kernel_, &context));

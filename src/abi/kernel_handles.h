@@ -20,6 +20,10 @@ struct OrtKernelInfo {
 
 // One call of a kernel.
 struct OrtKernelContext {
+  // Inputs are lent to the client as they lie in the run.
+  OrtKernelContext(trunnion::ops::KernelContext& run, const OrtKernelInfo& info,
+                   const trunnion::abi::CustomOp* op = nullptr);
+
   trunnion::ops::KernelContext* run = nullptr;
   const OrtKernelInfo* info = nullptr;
   const trunnion::abi::CustomOp* op = nullptr;             // null: nodes that a plugin compiled

@@ -4,6 +4,21 @@
 #include "abi/kernel_handles.h"
 #include "abi/slots.h"
 
+OrtKernelContext::OrtKernelContext(trunnion::ops::KernelContext& run, const OrtKernelInfo& info,
+                                   const trunnion::abi::CustomOp* op)
+    : run(&run), info(&info), op(op) {
+  using namespace trunnion;
+  inputs.resize(static_cast<size_t>(run.inputs()));
+  outputs.resize(static_cast<size_t>(run.outputs()));
+  for (int i = 0; i < run.inputs(); ++i) {
+    if (!run.has_in(i)) continue;
+    const TensorView& v = run.in(i);
+    Value value =
+        v.dtype == DType::undefined ? run.input_value(i) : Tensor::borrow(v.dtype, v.shape(), v.data, nullptr);
+    inputs[static_cast<size_t>(i)] = std::make_unique<OrtValue>(OrtValue{std::move(value), nullptr});
+  }
+}
+
 namespace trunnion::abi {
 namespace {
 

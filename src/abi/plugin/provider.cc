@@ -27,18 +27,7 @@ class FusedKernel final : public ops::Kernel {
   }
 
   Status run(ops::KernelContext& run) const override {
-    OrtKernelContext context;
-    context.run = &run;
-    context.info = &info_;
-    context.inputs.resize(static_cast<size_t>(run.inputs()));
-    context.outputs.resize(static_cast<size_t>(run.outputs()));
-    for (int i = 0; i < run.inputs(); ++i) {
-      if (!run.has_in(i)) continue;
-      const TensorView& v = run.in(i);
-      Value value =
-          v.dtype == DType::undefined ? run.input_value(i) : Tensor::borrow(v.dtype, v.shape(), v.data, nullptr);
-      context.inputs[static_cast<size_t>(i)] = std::make_unique<OrtValue>(OrtValue{std::move(value), nullptr});
-    }
+    OrtKernelContext context(run, info_);
     std::unique_lock<std::mutex> lock;
     if (std::mutex* one = op_.provider->one_at_a_time()) lock = std::unique_lock(*one);
     TRN_TRY(guarded([&] {

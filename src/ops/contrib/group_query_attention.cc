@@ -86,15 +86,6 @@ Result<Sizes> sizes(const Params& p, const SymShape& q, const SymShape* k, const
   return s;
 }
 
-Status expect_rank_and(const ir::Facts& f, int i, const SymShape& want) {
-  if (!f.has_rank(i)) return {};
-  const SymShape& have = f.in(i).shape();
-  bool fits = have.size() == want.size();
-  for (size_t d = 0; fits && d < have.size(); ++d) fits = !have[d].is_int() || !want[d].is_int() || have[d] == want[d];
-  if (fits) return {};
-  return invalid_argument("input {} has shape {}, expected {}", i, shape_text(have), shape_text(want));
-}
-
 Status infer(const ir::Node& n, ir::Facts& f) {
   TRN_ASSIGN(const Params p, read(n));
   const DType key_type = f.has(kPastKey) ? f.dtype(kPastKey) : f.dtype(kQuery);
@@ -125,15 +116,15 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   const auto stored = [&](const CacheCode& c) { return c.bits == 4 ? floor_div(s.head + Dim(1), Dim(2)) : s.head; };
   if (f.has(kPastKey)) {
     const Dim old = f.has_rank(kPastKey) && f.in(kPastKey).rank() == 4 ? f.in(kPastKey).dim(2) : Dim();
-    TRN_TRY(expect_rank_and(f, kPastKey, {s.batch, Dim(p.kv_heads), Dim(), stored(key_code)}));
-    TRN_TRY(expect_rank_and(f, kPastValue, {s.batch, Dim(p.kv_heads), old, stored(value_code)}));
+    TRN_TRY(expect_shape(f, kPastKey, {s.batch, Dim(p.kv_heads), Dim(), stored(key_code)}));
+    TRN_TRY(expect_shape(f, kPastValue, {s.batch, Dim(p.kv_heads), old, stored(value_code)}));
     rows = p.sliding ? old : dim_max(total, old);
     if (p.sliding && old.is_int() && old.value() < p.window)
       return invalid_argument("a cache of {} positions is shorter than local_window_size {}", old.value(), p.window);
   }
-  TRN_TRY(expect_rank_and(f, kLengths, {s.batch}));
-  TRN_TRY(expect_rank_and(f, kQueryLengths, {s.batch}));
-  TRN_TRY(expect_rank_and(f, kSinks, {Dim(p.heads)}));
+  TRN_TRY(expect_shape(f, kLengths, {s.batch}));
+  TRN_TRY(expect_shape(f, kQueryLengths, {s.batch}));
+  TRN_TRY(expect_shape(f, kSinks, {Dim(p.heads)}));
   for (const auto& [input, code] : {std::pair{kKeyScale, &key_code}, std::pair{kValueScale, &value_code}}) {
     const auto have = code->bits && f.has_rank(input) ? f.in(input).concrete() : std::nullopt;
     if (!have || (code->by_channel && !s.head.is_int())) continue;
@@ -142,12 +133,12 @@ Status infer(const ir::Node& n, ir::Facts& f) {
       return invalid_argument("input {} has shape {}, it must have {} elements", static_cast<int>(input),
                               shape_text(*have), want);
   }
-  for (int i : {kQueryNorm, kKeyNorm}) TRN_TRY(expect_rank_and(f, i, {s.head}));
+  for (int i : {kQueryNorm, kKeyNorm}) TRN_TRY(expect_shape(f, i, {s.head}));
   if (f.has_rank(kScoreBias)) {
     const SymShape& b = f.in(kScoreBias).shape();
     TRN_TRY(expect_rank(f, kScoreBias, 4));
-    TRN_TRY(expect_rank_and(f, kScoreBias,
-                            {b[0].is_int(1) ? b[0] : s.batch, b[1].is_int(1) ? b[1] : Dim(p.heads), s.queries, total}));
+    TRN_TRY(expect_shape(f, kScoreBias,
+                         {b[0].is_int(1) ? b[0] : s.batch, b[1].is_int(1) ? b[1] : Dim(p.heads), s.queries, total}));
   }
   f.set(0, f.dtype(kQuery), SymShape{s.batch, s.queries, s.head * Dim(p.heads)});
   f.set(1, key_type, SymShape{s.batch, Dim(p.kv_heads), rows, stored(key_code)});

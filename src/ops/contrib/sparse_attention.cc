@@ -27,15 +27,6 @@ Result<Params> read(const ir::Node& n) {
   return p;
 }
 
-Status expect_like(const ir::Facts& f, int i, const SymShape& want) {
-  if (!f.has_rank(i)) return {};
-  const SymShape& have = f.in(i).shape();
-  bool fits = have.size() == want.size();
-  for (size_t d = 0; fits && d < have.size(); ++d) fits = !have[d].is_int() || !want[d].is_int() || have[d] == want[d];
-  if (fits) return {};
-  return invalid_argument("input {} has shape {}, expected {}", i, shape_text(have), shape_text(want));
-}
-
 Status infer(const ir::Node& n, ir::Facts& f) {
   TRN_ASSIGN(const Params p, read(n));
   for (int i = 0; i < 3; ++i) f.set(i, f.dtype(kQuery));
@@ -51,10 +42,10 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   if (q[2].is_int() && q[2].value() % heads != 0)
     return invalid_argument("query has rows of {} elements, which do not divide into {} heads", q[2].value(), heads);
   const Dim head = floor_div(q[2], Dim(heads));
-  for (int i : {kKey, kValue}) TRN_TRY(expect_like(f, i, {q[0], q[1], head * Dim(p.kv_heads)}));
+  for (int i : {kKey, kValue}) TRN_TRY(expect_shape(f, i, {q[0], q[1], head * Dim(p.kv_heads)}));
   const Dim rows = f.has_rank(kPastKey) && f.in(kPastKey).rank() == 4 ? f.in(kPastKey).dim(2) : Dim();
-  for (int i : {kPastKey, kPastValue}) TRN_TRY(expect_like(f, i, {q[0], Dim(p.kv_heads), rows, head}));
-  TRN_TRY(expect_like(f, kLengths, {q[0]}));
+  for (int i : {kPastKey, kPastValue}) TRN_TRY(expect_shape(f, i, {q[0], Dim(p.kv_heads), rows, head}));
+  TRN_TRY(expect_shape(f, kLengths, {q[0]}));
   f.set(0, f.dtype(kQuery), SymShape{q[0], q[1], head * Dim(p.heads)});
   return {};
 }

@@ -214,4 +214,13 @@ void attention(KernelContext& ctx, const AttentionShape& s, const AttentionArgs&
   });
 }
 
+Status expect_shape(const ir::Facts& f, int i, const SymShape& want) {
+  if (!f.has_rank(i)) return {};
+  const SymShape& have = f.in(i).shape();
+  bool fits = have.size() == want.size();
+  for (size_t d = 0; fits && d < have.size(); ++d) fits = !have[d].is_int() || !want[d].is_int() || have[d] == want[d];
+  if (fits) return {};
+  return invalid_argument("input {} has shape {}, expected {}", i, shape_text(have), shape_text(want));
+}
+
 }  // namespace trunnion::ops

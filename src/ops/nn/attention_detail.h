@@ -84,4 +84,7 @@ size_t attention_scratch(const AttentionShape& shape, int threads);
 // Rows without any key give zeros.
 void attention(KernelContext& ctx, const AttentionShape& shape, const AttentionArgs& args, std::byte* scratch);
 
+// Refuses when input i is known to have another rank than `want`, or another integer in one of its dimensions.
+Status expect_shape(const ir::Facts& f, int i, const SymShape& want);
+
 }  // namespace trunnion::ops
