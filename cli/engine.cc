@@ -171,6 +171,7 @@ std::string LoadedModel::text_of(Extra function) const {
 }
 
 std::string LoadedModel::placement_summary() const { return text_of(extras().SessionPlacementSummary); }
+std::string LoadedModel::placement_json() const { return text_of(extras().SessionPlacementJson); }
 std::string LoadedModel::load_timings_json() const { return text_of(extras().SessionLoadTimingsJson); }
 std::string LoadedModel::memory_json() const { return text_of(extras().SessionMemoryJson); }
 std::string LoadedModel::graph_text() const { return text_of(extras().SessionGraphText); }
@@ -191,6 +192,28 @@ std::string operators_json() {
   char* text = nullptr;
   check(extras().OperatorsJson(allocator(), &text));
   return take(text);
+}
+
+std::string environment_json(const Engine& engine) {
+  char* text = nullptr;
+  check(extras().EnvironmentJson(engine.get(), allocator(), &text));
+  return take(text);
+}
+
+std::string model_nodes_json(const Engine& engine, const std::string& path, const SessionOptions& options) {
+  char* text = nullptr;
+  check(extras().ModelNodesJson(engine.get(), path.c_str(), options.get(), allocator(), &text));
+  return take(text);
+}
+
+void extract_model(const Engine& engine, const std::string& path, const SessionOptions& options,
+                   const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+                   const std::string& to) {
+  std::vector<const char*> from, wanted;
+  for (const std::string& name : inputs) from.push_back(name.c_str());
+  for (const std::string& name : outputs) wanted.push_back(name.c_str());
+  check(extras().ExtractModel(engine.get(), path.c_str(), options.get(), from.data(), from.size(), wanted.data(),
+                              wanted.size(), to.c_str()));
 }
 
 }  // namespace trunnion::cli

@@ -59,6 +59,7 @@ class LoadedModel {
   std::vector<Value> run(const std::vector<const char*>& names, const std::vector<const OrtValue*>& inputs) const;
 
   std::string placement_summary() const;
+  std::string placement_json() const;
   std::string load_timings_json() const;
   std::string memory_json() const;
   std::string graph_text() const;
@@ -79,5 +80,12 @@ class LoadedModel {
 // The JSON texts that TrunnionApi describes.
 std::string inspect_json(const Engine& engine, const std::string& path, const SessionOptions& options);
 std::string operators_json();
+std::string environment_json(const Engine& engine);
+std::string model_nodes_json(const Engine& engine, const std::string& path, const SessionOptions& options);
+
+// Writes the part of a model between some values as a model of its own.
+void extract_model(const Engine& engine, const std::string& path, const SessionOptions& options,
+                   const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+                   const std::string& to);
 
 }  // namespace trunnion::cli

@@ -1,5 +1,7 @@
-// trunnion: looks at models and runs them. Reads the command line, calls a verb, turns failures into one line.
+// trunnion: looks at models, runs and measures them. Reads the command line, calls a verb, turns failures into one
+// line.
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 #include <string>
 
@@ -41,13 +43,17 @@ void check_verb(const CLI::App& app, int argc, char** argv) {
 }
 
 int start(int argc, char** argv) {
-  CLI::App app("Looks at ONNX models and runs them.", "trunnion");
+  CLI::App app("Looks at ONNX models, runs and measures them.", "trunnion");
   app.footer(kFooter);
   app.set_version_flag(
       "--version", [] { return version_text(); }, "Print the version of the engine and of its ABI");
   Action action;
   add_inspect(app, action);
   add_run(app, action);
+  add_bench(app, action);
+  add_explain(app, action);
+  add_compare(app, action);
+  add_doctor(app, action);
   add_operators(app, action);
   check_verb(app, argc, argv);
   try {
@@ -65,11 +71,7 @@ int start(int argc, char** argv) {
   return code;
 }
 
-}  // namespace
-}  // namespace trunnion::cli
-
-int main(int argc, char** argv) {
-  using namespace trunnion::cli;
+int run_main(int argc, char** argv) {
   try {
     return start(argc, argv);
   } catch (const Failure& failure) {
@@ -81,4 +83,13 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     return fail(kUnusable, error.what());
   }
+}
+
+}  // namespace
+}  // namespace trunnion::cli
+
+int main(int argc, char** argv) {
+  const int code = trunnion::cli::run_main(argc, argv);
+  std::fflush(nullptr);
+  std::_Exit(code);  // threads that a plugin's libraries leave behind do not survive the usual end
 }

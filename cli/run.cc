@@ -1,12 +1,11 @@
 // trunnion run: feeds a model from files or random values, runs it, shows or writes what it gives and how long it took.
 #include <algorithm>
-#include <charconv>
 #include <chrono>
-#include <cmath>
 
+#include "bench_statistics.h"
 #include "failure.h"
-#include "feeds.h"
 #include "file.h"
+#include "input_options.h"
 #include "report.h"
 #include "session_options.h"
 #include "verbs.h"
@@ -28,48 +27,12 @@ that the shape shows. What no file gives is random; free dimensions that no file
 
 struct RunChoices {
   LoadChoices load;
-  FeedOptions feeds;
-  std::vector<std::string> ranges, shapes;
+  InputChoices inputs;
   ReportOptions report;
   std::string output, labels, profile;
   int repeat = 0;
   bool json = false;
 };
-
-double number(std::string_view text, const std::string& whole) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    bad_usage("--range {}: it is to be given as LO:HI or NAME=LO:HI", whole);
-  return value;
-}
-
-std::pair<std::string, Range> range_of(const std::string& text) {
-  const size_t equals = text.rfind('=');
-  const std::string_view limits = std::string_view(text).substr(equals == text.npos ? 0 : equals + 1);
-  const size_t colon = limits.find(':');
-  if (colon == limits.npos) number("", text);
-  const Range range{number(limits.substr(0, colon), text), number(limits.substr(colon + 1), text)};
-  if (range.low > range.high) bad_usage("--range {}: the first number is the lower one", text);
-  return {equals == text.npos ? "" : text.substr(0, equals), range};
-}
-
-std::pair<std::string, Shape> shape_of(const std::string& text) {
-  const size_t equals = text.rfind('=');
-  std::string_view rest = std::string_view(text).substr(equals == text.npos ? 0 : equals + 1);
-  Shape shape;
-  while (!rest.empty()) {
-    int64_t dimension = -1;
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), dimension);
-    rest.remove_prefix(static_cast<size_t>(end - rest.data()));
-    const bool more = rest.size() > 1 && (rest[0] == ',' || rest[0] == 'x');
-    if (error != std::errc() || dimension < 0 || (!rest.empty() && !more))
-      bad_usage("--shape {}: it is to be given as 1,3,48,192 or NAME=1,3,48,192", text);
-    if (more) rest.remove_prefix(1);
-    shape.push_back(dimension);
-  }
-  return {equals == text.npos ? "" : text.substr(0, equals), shape};
-}
 
 std::vector<std::string> read_labels(const std::string& path) {
   const std::string text = read_file(path);
@@ -89,13 +52,6 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// Between the two nearest of the sorted times.
-double percentile(const std::vector<double>& sorted, double share) {
-  const double at = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<size_t>(at), above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
 struct Outcome {
   double load_ms = 0, first_ms = 0, peak_bytes = 0;
   std::vector<double> times;  // of the repeated runs, sorted
@@ -103,20 +59,6 @@ struct Outcome {
   std::vector<std::string> notes;
   std::string profile;
 };
-
-// Random inputs of the least sizes are not what every model can take: an error then says what was assumed.
-std::vector<Value> first_run(LoadedModel& model, const std::vector<Feed>& feeds, const std::vector<const char*>& names,
-                             const std::vector<const OrtValue*>& inputs) {
-  std::vector<std::string> assumed;
-  for (const Feed& feed : feeds) assumed.insert(assumed.end(), feed.assumed.begin(), feed.assumed.end());
-  try {
-    return model.run(names, inputs);
-  } catch (const Error& error) {
-    if (assumed.empty()) throw;
-    unusable("{} (nothing gave the free dimensions {} a size, so they are 1: see --shape and --dim)", error.what(),
-             fmt::join(assumed, ", "));
-  }
-}
 
 void run_model(LoadedModel& model, const std::vector<Feed>& feeds, const RunChoices& choices, Outcome& outcome) {
   std::vector<const char*> names;
@@ -126,7 +68,7 @@ void run_model(LoadedModel& model, const std::vector<Feed>& feeds, const RunChoi
     inputs.push_back(feed.value.get());
   }
   const auto begun = Clock::now();
-  std::vector<Value> values = first_run(model, feeds, names, inputs);
+  std::vector<Value> values = run_first(model, feeds);
   outcome.first_ms = milliseconds_since(begun);
   for (int i = 0; i < choices.repeat; ++i) {
     values.clear();
@@ -209,11 +151,7 @@ Json json_report(const LoadedModel& model, const std::vector<Feed>& feeds, const
 }
 
 int run(RunChoices choices) {
-  for (const std::string& text : choices.ranges) choices.feeds.ranges.push_back(range_of(text));
-  for (const std::string& text : choices.shapes) choices.feeds.shapes.push_back(shape_of(text));
-  for (const double s : choices.feeds.image.std)
-    if (s == 0) bad_usage("--std: a channel cannot be divided by 0");
-  choices.feeds.sizes = choices.load.sizes();
+  choices.inputs.finish(choices.load.sizes());
   if (!choices.output.empty() && extension(choices.output) != "npz")
     bad_usage("--output {}: the file is to end in .npz", choices.output);
   SessionOptions options = choices.load.options();
@@ -229,7 +167,7 @@ int run(RunChoices choices) {
   const auto begun = Clock::now();
   LoadedModel model(engine, choices.load.model, options);
   outcome.load_ms = milliseconds_since(begun);
-  const std::vector<Feed> feeds = make_feeds(model, choices.feeds);
+  const std::vector<Feed> feeds = make_feeds(model, choices.inputs.feeds);
   run_model(model, feeds, choices, outcome);
   note_about_top(choices, outcome);
   if (!choices.output.empty()) write_results(choices, outcome);
@@ -249,32 +187,7 @@ void add_run(CLI::App& app, Action& action) {
   verb.add_option("--threads", c->load.threads, "Threads to use; 0 (default): one for each core that may be used")
       ->check(CLI::Range(0, 4096))
       ->type_name("N");
-  verb.add_option("--input", c->feeds.files, "A file for an input; may be repeated")
-      ->type_name("NAME=FILE")
-      ->allow_extra_args(false);
-  verb.add_option("--shape", c->shapes, "Of the random values of an input, or of a picture; may be repeated")
-      ->type_name("[NAME=]1,3,48,192")
-      ->allow_extra_args(false);
-  verb.add_option("--seed", c->feeds.seed, "Of the random values; default 0")
-      ->check([](const std::string& text) { return text.starts_with('-') ? "a seed is not negative" : ""; })
-      ->type_name("N");
-  verb.add_option("--range", c->ranges,
-                  "Of the random values, for all inputs or one; integers include both ends; default 0:1")
-      ->type_name("[NAME=]LO:HI")
-      ->allow_extra_args(false);
-  verb.add_option("--mean", c->feeds.image.mean,
-                  "Subtracted from a picture's scaled pixels: one value or one a channel")
-      ->delimiter(',')
-      ->type_name("R,G,B")
-      ->allow_extra_args(false);
-  verb.add_option("--std", c->feeds.image.std, "A picture's pixels are divided by it at last")
-      ->delimiter(',')
-      ->type_name("R,G,B")
-      ->allow_extra_args(false);
-  verb.add_option("--scale", c->feeds.image.scale,
-                  "A picture's pixels are multiplied by it first; default 1/255, for integers 1")
-      ->type_name("X");
-  verb.add_flag("--bgr", c->feeds.image.bgr, "A picture's channels in the order blue, green, red");
+  c->inputs.add_to(verb);
   verb.add_option("--output", c->output, "Write the outputs there")->type_name("FILE.npz");
   verb.add_option("--values", c->report.values, "How many elements of each output are shown; default 8")
       ->check(CLI::Range(0, 1 << 30))

@@ -40,6 +40,22 @@ typedef struct TrunnionApi {
   /* Every operator that the engine knows: a JSON array of objects with domain, operator, versions, deprecated,
    * provider (null: nobody runs it), newest (version that is implemented), types, missing_types. */
   OrtStatus* (*OperatorsJson)(OrtAllocator* allocator, char** json);
+
+  /* What the engine finds around it: a JSON object with version, library, cpu, threads, extras, accelerators,
+   * environment, providers (names of those that sessions can have, with their devices) and plugins (name, path and
+   * factories of every library that is registered). */
+  OrtStatus* (*EnvironmentJson)(const OrtEnv* env, OrtAllocator* allocator, char** json);
+
+  /* The nodes of a model's main graph in order, functions inlined: a JSON array of objects with label, name, op_type,
+   * domain, inputs (names) and outputs (name, type). `options` (may be NULL) counts for free-dimension overrides. */
+  OrtStatus* (*ModelNodesJson)(const OrtEnv* env, const char* path, const OrtSessionOptions* options,
+                               OrtAllocator* allocator, char** json);
+
+  /* Writes the part of a model that leads from some values (none: from its inputs) to others as a model of its own,
+   * with the weights that it reads. Names are those of ModelNodesJson. */
+  OrtStatus* (*ExtractModel)(const OrtEnv* env, const char* path, const OrtSessionOptions* options,
+                             const char* const* inputs, size_t input_count, const char* const* outputs,
+                             size_t output_count, const char* to);
 } TrunnionApi;
 
 /* NULL for a version that the library does not have. */

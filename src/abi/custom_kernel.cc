@@ -26,7 +26,7 @@ class CustomKernel final : public ops::Kernel {
   }
 
   Status run(ops::KernelContext& run) const override {
-    OrtKernelContext context(run, info_, &op_);
+    OrtKernelContext context(run, info_, op_);
     const OrtCustomOp& o = *op_.op;
     TRN_TRY(guarded([&]() -> Status {
       if (o.version >= kWithStatus && o.KernelComputeV2) return from_ort(o.KernelComputeV2(kernel_, &context));
@@ -48,13 +48,37 @@ class CustomKernel final : public ops::Kernel {
 
 }  // namespace
 
+ir::Attr::Data default_of(const schema::Attr& a) {
+  switch (a.type) {
+    case schema::AttrType::i:
+      return a.i;
+    case schema::AttrType::f:
+      return a.f;
+    case schema::AttrType::s:
+      return std::string(a.s);
+    case schema::AttrType::ints:
+      return a.ints;
+    case schema::AttrType::floats:
+      return a.floats;
+    case schema::AttrType::strings:
+      return ir::Attr::Strings(a.strings.begin(), a.strings.end());
+    default:
+      return {};
+  }
+}
+
 OrtKernelInfo make_kernel_info(const ir::Node& node, std::shared_ptr<const CustomSession> session) {
   OrtKernelInfo info;
   info.node = &node;
   info.session = std::move(session);
   for (size_t i = 0; i < node.inputs().size(); ++i)
     if (const ir::Value* v = node.inputs()[i]; v && v->is_constant())
-      info.constants.emplace(i, std::make_unique<OrtValue>(OrtValue{v->constant(), nullptr}));
+      info.constants.emplace(i, std::make_shared<const OrtValue>(OrtValue{v->constant(), nullptr}));
+  for (const schema::Attr& a : node.schema ? std::span(node.schema->attributes) : std::span<const schema::Attr>()) {
+    if (!a.has_default || node.has_attr(a.name)) continue;
+    ir::Attr filled{std::string(a.name), default_of(a), {}};
+    if (filled.type() != ir::AttrType::undefined) info.defaults.emplace(filled.name, filled);
+  }
   return info;
 }
 

@@ -1,10 +1,12 @@
 // OrtEnv and what hangs on it: log, shared allocators, devices.
 #pragma once
 #include <mutex>
+#include <span>
 
 #include "abi/handles.h"
 #include "base/log.h"
 #include "base/thread_pool.h"
+#include "session/pack_store.h"
 
 struct OrtLogger {
   trunnion::Logger logger;
@@ -24,7 +26,7 @@ struct OrtEpDevice {
   OrtKeyValuePairs metadata, options;
   const OrtHardwareDevice* device = nullptr;
   OrtEpFactory* factory = nullptr;
-  std::shared_ptr<const OrtMemoryInfo> device_memory, host_memory;
+  std::shared_ptr<const OrtMemoryInfo> device_memory, host_memory, constant_memory;
 };
 
 namespace trunnion::abi {
@@ -42,6 +44,10 @@ class Process {
   Status add_allocator(const OrtMemoryInfo& memory, OrtAllocator* allocator, bool replace);
   Status remove_allocator(const OrtMemoryInfo& memory);
   OrtAllocator* find_allocator(const OrtMemoryInfo& memory) const;  // null: none
+  // The same, or an error that names the memory.
+  Result<OrtAllocator*> allocator_for(const OrtMemoryInfo& memory);
+  // Between the host and the devices of plugins. Values of the same type and shape, in one call where they can be.
+  Status copy(std::span<const OrtValue* const> from, std::span<OrtValue* const> to, OrtSyncStream* stream) const;
 
   const std::vector<const OrtHardwareDevice*>& hardware();  // found when first asked for
   const std::vector<const OrtEpDevice*>& ep_devices() const { return ep_device_list_; }
@@ -49,6 +55,9 @@ class Process {
   // Plugins: their devices stand in ep_devices() until they are unregistered.
   Status register_library(std::string name, std::string path, const Logger& logger);
   Status unregister_library(std::string_view name);
+  std::vector<std::shared_ptr<PluginLibrary>> libraries() const;
+  // Packed operands that all sessions of the process share.
+  const std::shared_ptr<session::PackStore>& packs() const { return packs_; }
   // Whose device it is; null: the built-in provider's.
   std::shared_ptr<PluginLibrary> library_of(const OrtEpDevice* device) const;
 
@@ -60,11 +69,14 @@ class Process {
   mutable std::mutex mutex_;
   std::vector<Shared> allocators_;
   OrtHardwareDevice cpu_;
+  // The same under the vendor id that some plugins ask for, though they run on every CPU of its kind.
+  OrtHardwareDevice compatible_cpu_;
   OrtEpDevice cpu_device_;
   std::vector<std::unique_ptr<OrtHardwareDevice>> accelerators_;
   std::vector<const OrtHardwareDevice*> hardware_list_;  // empty: not looked for yet
   std::vector<std::shared_ptr<PluginLibrary>> libraries_;
   std::vector<const OrtEpDevice*> ep_device_list_;
+  std::shared_ptr<session::PackStore> packs_ = std::make_shared<session::PackStore>();
 };
 
 // A sink that calls the user's function.

@@ -1,6 +1,8 @@
 // TrunnionGetApi: what the engine offers beyond the ONNX Runtime C ABI.
+#include "abi/environment_report.h"
 #include "abi/session_handle.h"
 #include "abi/slots.h"
+#include "session/extract.h"
 #include "session/inspect.h"
 #include "session/operators.h"
 #include "session/profile.h"
@@ -46,11 +48,14 @@ Status graph_text(const OrtSession* session, OrtAllocator* allocator, char** tex
   return give(session, allocator, text, [](const session::Session& s) { return s.graph_text(); });
 }
 
+session::Options options_of(const OrtSessionOptions* options) {
+  return options ? options->options : session::Options{};
+}
+
 Status inspect(const OrtEnv* env, const char* path, const OrtSessionOptions* options, OrtAllocator* allocator,
                char** json) {
   TRN_REQUIRE(env, path, allocator, json);
-  TRN_ASSIGN(const std::string text, session::inspect_model({env->log.logger, env->pool}, path,
-                                                            options ? options->options : session::Options{}));
+  TRN_ASSIGN(const std::string text, session::inspect_model({env->log.logger, env->pool}, path, options_of(options)));
   return copy_string(allocator, text, json);
 }
 
@@ -63,12 +68,43 @@ Status operators(OrtAllocator* allocator, char** json) {
   return copy_string(allocator, session::operators_json(), json);
 }
 
+Status environment(const OrtEnv* env, OrtAllocator* allocator, char** json) {
+  TRN_REQUIRE(env, allocator, json);
+  return copy_string(allocator, environment_json(*env), json);
+}
+
+Status model_nodes(const OrtEnv* env, const char* path, const OrtSessionOptions* options, OrtAllocator* allocator,
+                   char** json) {
+  TRN_REQUIRE(env, path, allocator, json);
+  TRN_ASSIGN(const std::string text,
+             session::model_nodes_json({env->log.logger, env->pool}, path, options_of(options)));
+  return copy_string(allocator, text, json);
+}
+
+Status extract(const OrtEnv* env, const char* path, const OrtSessionOptions* options, const char* const* inputs,
+               size_t input_count, const char* const* outputs, size_t output_count, const char* to) {
+  TRN_REQUIRE(env, path, to);
+  if (input_count) TRN_REQUIRE(inputs);
+  if (output_count) TRN_REQUIRE(outputs);
+  std::vector<std::string> from, wanted;
+  for (size_t i = 0; i < input_count; ++i) {
+    TRN_REQUIRE(inputs[i]);
+    from.emplace_back(inputs[i]);
+  }
+  for (size_t i = 0; i < output_count; ++i) {
+    TRN_REQUIRE(outputs[i]);
+    wanted.emplace_back(outputs[i]);
+  }
+  return session::extract_model({env->log.logger, env->pool}, path, options_of(options), from, wanted, to);
+}
+
 constexpr TrunnionApi kTrunnionApi = {
-    TRUNNION_API_VERSION,  version,
-    Slot<placement>::call, Slot<load_timings>::call,
-    Slot<memory>::call,    Slot<graph_text>::call,
-    Slot<inspect>::call,   Slot<placement_summary>::call,
-    Slot<operators>::call,
+    TRUNNION_API_VERSION,    version,
+    Slot<placement>::call,   Slot<load_timings>::call,
+    Slot<memory>::call,      Slot<graph_text>::call,
+    Slot<inspect>::call,     Slot<placement_summary>::call,
+    Slot<operators>::call,   Slot<environment>::call,
+    Slot<model_nodes>::call, Slot<extract>::call,
 };
 
 }  // namespace

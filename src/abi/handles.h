@@ -3,6 +3,8 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -77,8 +79,16 @@ struct OrtTypeInfo {
   std::shared_ptr<const OrtOptionalTypeInfo> optional;
 };
 
+// Which configuration entries a plugin looked at.
+struct OrtAskedEntries {
+  std::mutex mutex;
+  std::set<std::string, std::less<>> keys;
+  bool all = false;  // it took a list of all there are
+};
+
 struct OrtSessionOptions {
   trunnion::session::Options options;
+  std::shared_ptr<OrtAskedEntries> asked = nullptr;  // of those that a plugin is given
 };
 
 struct OrtRunOptions {
@@ -94,7 +104,7 @@ struct OrtArenaCfg {
   std::map<std::string, int64_t, std::less<>> entries;
 };
 
-// Prepacked weights are shared through the environment's cache whatever the container; the handle is a token.
+// Packed operands are shared by all sessions of the process, whatever the container; the handle is a token.
 struct OrtPrepackedWeightsContainer {};
 
 // The operators are owned by the user and must outlive the sessions.

@@ -1,5 +1,6 @@
 // What stands behind an OrtIoBinding.
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,8 @@ struct OrtIoBinding {
   struct Entry {
     std::string name;
     OrtValue value;
-    bool given = true;  // an output: false when each run allocates it anew
+    bool given = true;                                      // an output: false when each run allocates it anew ...
+    std::shared_ptr<const OrtMemoryInfo> device = nullptr;  // ... there; null: in the host's memory
   };
   OrtSession* session;
   std::vector<Entry> inputs, outputs;

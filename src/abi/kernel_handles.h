@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,24 +12,52 @@
 #include "abi/model_handles.h"
 #include "ir/graph.h"
 
-// A node to be made a kernel of. The node lives in the session's model; copies are good as long as the session.
+namespace trunnion::abi {
+
+// Where the kernels of a plugin have their outputs and their memory from.
+class KernelPlace {
+ public:
+  // Of this shape; null for one that nobody wants.
+  virtual Result<OrtValue*> output(size_t index, std::span<const int64_t> dims) = 0;
+  virtual Result<OrtAllocator*> allocator(const OrtMemoryInfo& memory) = 0;
+  virtual OrtSyncStream* stream() = 0;  // null: there is none
+
+ protected:
+  ~KernelPlace() = default;
+};
+
+}  // namespace trunnion::abi
+
+// A node to be made a kernel of. The node lives as long as the session, and so long copies are good.
 struct OrtKernelInfo {
   const trunnion::ir::Node* node = nullptr;
   std::shared_ptr<const trunnion::abi::CustomSession> session;
-  std::map<size_t, std::unique_ptr<OrtValue>> constants;  // inputs with known elements
+  std::map<size_t, std::shared_ptr<const OrtValue>> constants;      // inputs with known elements
+  std::map<std::string, trunnion::ir::Attr, std::less<>> defaults;  // of attributes that the node leaves out
+  // Of a plugin's kernels only:
+  const OrtEp* ep = nullptr;
+  OrtAllocator* allocator = nullptr;
 };
 
 // One call of a kernel.
 struct OrtKernelContext {
   // Inputs are lent to the client as they lie in the run.
-  OrtKernelContext(trunnion::ops::KernelContext& run, const OrtKernelInfo& info,
-                   const trunnion::abi::CustomOp* op = nullptr);
+  OrtKernelContext(trunnion::ops::KernelContext& run, const OrtKernelInfo& info, const trunnion::abi::CustomOp& op);
+  // A kernel of a plugin's; null: an input that is left out.
+  OrtKernelContext(trunnion::ops::KernelContext& run, const OrtKernelInfo& info, trunnion::abi::KernelPlace& place,
+                   std::vector<const OrtValue*> inputs, size_t outputs);
+  ~OrtKernelContext();
 
   trunnion::ops::KernelContext* run = nullptr;
   const OrtKernelInfo* info = nullptr;
-  const trunnion::abi::CustomOp* op = nullptr;             // null: nodes that a plugin compiled
-  std::vector<std::unique_ptr<OrtValue>> inputs, outputs;  // null: left out, not asked for yet
+  const trunnion::abi::CustomOp* op = nullptr;     // null: a plugin's
+  trunnion::abi::KernelPlace* place = nullptr;     // of a plugin's
+  std::vector<const OrtValue*> inputs;             // null: left out
+  std::vector<std::unique_ptr<OrtValue>> lent;     // what inputs point to, of a custom operator
+  std::vector<std::unique_ptr<OrtValue>> outputs;  // null: not asked for yet; of a custom operator
+  size_t output_count = 0;
   std::vector<trunnion::Tensor> scratch;
+  std::vector<std::pair<OrtAllocator*, void*>> device_scratch;
 };
 
 struct OrtShapeInferContext {
@@ -56,6 +85,9 @@ struct OrtOp {
 };
 
 namespace trunnion::abi {
+
+// The value that an attribute has where a node leaves it out; empty when the signature has none.
+ir::Attr::Data default_of(const schema::Attr& attribute);
 
 OrtKernelInfo make_kernel_info(const ir::Node& node, std::shared_ptr<const CustomSession> session);
 

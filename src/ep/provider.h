@@ -3,6 +3,7 @@
 // ABI. Claims come before fusion: a provider decides on the user's own nodes, at the user's opset.
 #pragma once
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,7 +23,8 @@ using Executable = ops::Kernel;
 struct Identity {
   std::string name;  // "CPUExecutionProvider"
   std::string vendor;
-  std::string device;  // "CPU"
+  std::string device;       // "CPU", "GPU", "NPU"
+  bool own_memory = false;  // values are copied to its device and back; else it works on the memory of the host
 };
 
 // Nodes that one executable runs. Kernel providers get one node.
@@ -81,6 +83,22 @@ class Provider {
   // cannot be: the nodes go to the next provider.
   virtual std::vector<Result<Fused>> compile_regions(const ir::Graph&, std::span<const Region> regions) {
     return std::vector<Result<Fused>>(regions.size(), Status(Code::not_implemented, "the provider compiles nothing"));
+  }
+  // What a file of compiled nodes says of what they need, for a later check; empty: nothing.
+  virtual std::string compatibility_info(const ir::Graph&) const { return {}; }
+
+  // Once the program is made: nothing more is claimed or compiled.
+  virtual Status session_ready() { return {}; }
+
+  // Held during every run, where a provider cannot have two at once; sessions that share its device share it.
+  virtual std::mutex* one_run() { return nullptr; }
+  // Around every run of a session, if it holds nodes. The options are those of the caller, a session::RunOptions.
+  virtual Status run_started(const void*) { return {}; }
+  virtual Status run_ended(const void*) { return {}; }
+  // Settings that change while the session lives.
+  virtual Status set_dynamic_options(std::span<const char* const> keys, std::span<const char* const> values) {
+    static_cast<void>(values);
+    return keys.empty() ? Status() : Status(Code::invalid_argument, identity().name + " has no dynamic options");
   }
 };
 

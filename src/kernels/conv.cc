@@ -60,6 +60,9 @@ void pack_panel(const ConvPlan& plan, const Weights& w, int64_t unit, float* pac
     const int64_t size = is_narrow(gemm.n) ? k_size * gemm.n : k_size * width;
     for (int64_t i = 0; i < size; ++i) out[i] = 0.0f;
   }
+  if (plan.group_step == 1 && !s.transposed && taps > 1 &&
+      pack_b_taps(table, w.at(group, 0, 0, 0), taps, gemm.cin, gemm.n, panel, out))
+    return;
   int64_t tap = 0;
   for (int64_t z = 0; z < s.kernel[0]; ++z) {
     for (int64_t y = 0; y < s.kernel[1]; ++y) {
@@ -123,6 +126,11 @@ ConvPlan conv_plan(const ConvShape& shape, int threads) {
   plan.shape = conv_with_rank_3(shape);
   const ConvShape& s = plan.shape;
   const GemmMicroTable& table = gemm_micro_table();
+  if (s.winograd != 0) {
+    plan.algorithm = ConvAlgorithm::winograd;
+    conv_winograd_plan(plan, threads);
+    return plan;
+  }
   if (conv_direct_fits(s)) {
     plan.algorithm = ConvAlgorithm::direct;
     plan.packed_size = conv_taps(s) * (s.cin / s.groups) * s.cout;
@@ -154,6 +162,8 @@ void conv_pack(const ConvPlan& plan, const float* weights, int64_t unit_begin, i
   for (int64_t unit = unit_begin; unit < unit_end; ++unit) {
     if (plan.algorithm == ConvAlgorithm::direct) {
       pack_tap(plan.shape, w, unit, packed);
+    } else if (plan.algorithm == ConvAlgorithm::winograd) {
+      conv_winograd_pack(plan, weights, unit, packed);
     } else {
       pack_panel(plan, w, unit, packed);
     }
@@ -180,6 +190,9 @@ void conv_tile(const ConvPlan& plan, const ConvArgs& args, int64_t tile_begin, i
       }
       case ConvAlgorithm::direct:
         conv_direct_tile(plan, args, tile, scratch);
+        break;
+      case ConvAlgorithm::winograd:
+        conv_winograd_tile(plan, args, tile, scratch);
         break;
       case ConvAlgorithm::indirect:
       case ConvAlgorithm::subpixel:

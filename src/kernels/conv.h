@@ -23,13 +23,19 @@ struct ConvShape {
   int64_t stride[3] = {1, 1, 1};
   int64_t dilation[3] = {1, 1, 1};
   int64_t pad_begin[3] = {0, 0, 0};
+  int winograd = 0;  // 2 or 4: F(2x2) or F(4x4) of a shape that conv_winograd_fits; decides the order of packed weights
 };
+
+// Whether a convolution can run as Winograd: 3x3 over two dimensions, stride 1, one group, a vector of channels at
+// least on both sides. An infinity or NaN of x then spoils all outputs of its tile.
+bool conv_winograd_fits(const ConvShape& shape);
 
 enum class ConvAlgorithm : unsigned char {
   gemm,      // 1x1, stride 1: pixels are the rows of A
   indirect,  // implicit GEMM over pointers per (pixel, tap)
   direct,    // depthwise and small groups: vectorised over output channels
   subpixel,  // transposed: one implicit GEMM per output phase
+  winograd,  // fewer multiplications for 3x3, where the shape asks for it
 };
 
 // Everything that follows from the shape and the rung. `tiles` depends on `threads` too, the rest does not.
@@ -47,6 +53,7 @@ struct ConvPlan {
   int64_t chunk_blocks = 1;  // row blocks whose pointers fit the scratch
   int64_t row_step = 0, row_tiles = 0;
   int64_t col_step = 0, col_tiles = 0;
+  int64_t block_tiles = 0;  // Winograd: tiles of the picture whose planes fit the scratch
 };
 
 // The shape must be valid: all sizes >= 1 (batch and out may be 0), channels divisible by groups.

@@ -92,6 +92,11 @@ void conv_direct_tile(const ConvPlan& plan, const ConvArgs& args, int64_t tile, 
 void conv_indirect_plan(ConvPlan& plan, int threads);
 void conv_direct_plan(ConvPlan& plan, int threads);
 
+// Winograd; a unit of packing is one panel of columns in all planes.
+void conv_winograd_plan(ConvPlan& plan, int threads);
+void conv_winograd_pack(const ConvPlan& plan, const float* weights, int64_t panel, float* packed);
+void conv_winograd_tile(const ConvPlan& plan, const ConvArgs& args, int64_t tile, void* scratch);
+
 // Whether the direct algorithm can and should run this shape.
 bool conv_direct_fits(const ConvShape& shape);
 

@@ -183,6 +183,11 @@ ConvInt8Plan conv_int8_plan(const ConvShape& shape, int threads) {
     plan.packed_size = group.k * s.cout * static_cast<int64_t>(sizeof(int16_t));
     plan.pack_units = conv_taps(s);
     plan.scratch_size = static_cast<size_t>(int8_round_up(conv_taps(s) * 16, 64));
+    if (int8_depthwise_by_four()) {
+      plan.packed_size = int8_depthwise_packed_size(s);
+      plan.pack_units = int8_depthwise_pack_units(s);
+      plan.scratch_size = static_cast<size_t>(int8_depthwise_scratch_size(s));
+    }
     if (pixels == 0) return plan;
     const int64_t wanted = tiles_wanted(work, threads);
     plan.row_step = int8_ceil_div(lines, wanted < lines ? wanted : lines);
@@ -219,6 +224,10 @@ void conv_int8_pack(const ConvInt8Plan& plan, const void* weights, bool w_signed
   const int64_t panels = int8_ceil_div(group.n, t.width);
   const uint8_t* w = static_cast<const uint8_t*>(weights);
   for (int64_t unit = unit_begin; unit < unit_end; ++unit) {
+    if (plan.depthwise && int8_depthwise_by_four()) {
+      int8_depthwise_pack(s, w, w_signed, unit, packed);
+      continue;
+    }
     if (plan.depthwise) {
       int16_t* out = static_cast<int16_t*>(packed) + unit * s.cout;
       for (int64_t c = 0; c < s.cout; ++c) {
@@ -247,7 +256,8 @@ void conv_int8_tile(const ConvInt8Plan& plan, const ConvInt8Args& args, int64_t 
     const int64_t row = tile / plan.col_tiles * plan.row_step, col = tile % plan.col_tiles * plan.col_step;
     if (plan.depthwise) {
       const int64_t lines = s.batch * s.out[0] * s.out[1];
-      conv_int8_depthwise(s, args, row, row + plan.row_step < lines ? row + plan.row_step : lines, scratch);
+      const auto run = int8_depthwise_by_four() ? conv_int8_depthwise_by_four : conv_int8_depthwise;
+      run(s, args, row, row + plan.row_step < lines ? row + plan.row_step : lines, scratch);
       continue;
     }
     const int64_t pixels = s.batch * conv_out_pixels(s), cols = s.groups > 1 ? s.groups : s.cout;

@@ -6,8 +6,17 @@
 
 namespace trunnion::kernels {
 
-// Computes output lines [line_begin, line_end) (batch, z, y). Packed weights are int16 [tap][channel]; the shape has
-// rank 3. Scratch holds two int64 per tap.
+// Whether four taps are taken at a time on the active rung, with packed weights and scratch as the functions here say.
+bool int8_depthwise_by_four();
+int64_t int8_depthwise_packed_size(const ConvShape& shape);
+int64_t int8_depthwise_pack_units(const ConvShape& shape);
+int64_t int8_depthwise_scratch_size(const ConvShape& shape);
+void int8_depthwise_pack(const ConvShape& shape, const uint8_t* weights, bool w_signed, int64_t unit, void* packed);
+void conv_int8_depthwise_by_four(const ConvShape& shape, const ConvInt8Args& args, int64_t line_begin, int64_t line_end,
+                                 void* scratch);
+
+// Otherwise. Computes output lines [line_begin, line_end) (batch, z, y). Packed weights are int16 [tap][channel]; the
+// shape has rank 3. Scratch holds two int64 per tap.
 void conv_int8_depthwise(const ConvShape& shape, const ConvInt8Args& args, int64_t line_begin, int64_t line_end,
                          void* scratch);
 

@@ -122,10 +122,11 @@ class Int8Conv : public testing::TestWithParam<Rung> {
 };
 
 TEST_P(Int8Conv, Shapes) {
-  const ConvShape shapes[] = {conv2d(3, 20, 9, 3, 2, 1),      conv2d(16, 33, 7, 3, 1, 1),
-                              conv2d(64, 16, 6, 1, 1, 0),     conv2d(5, 70, 6, 1, 2, 0),
-                              conv2d(8, 24, 7, 5, 1, 2, 2),   conv2d(12, 12, 6, 3, 1, 1, 4),
-                              conv2d(20, 20, 7, 3, 1, 1, 20), conv2d(33, 33, 8, 3, 2, 1, 33)};
+  const ConvShape shapes[] = {
+      conv2d(3, 20, 9, 3, 2, 1),         conv2d(16, 33, 7, 3, 1, 1),     conv2d(64, 16, 6, 1, 1, 0),
+      conv2d(5, 70, 6, 1, 2, 0),         conv2d(8, 24, 7, 5, 1, 2, 2),   conv2d(12, 12, 6, 3, 1, 1, 4),
+      conv2d(20, 20, 7, 3, 1, 1, 20),    conv2d(33, 33, 8, 3, 2, 1, 33), conv2d(70, 70, 9, 3, 1, 1, 70),
+      conv2d(131, 131, 7, 5, 2, 2, 131), conv2d(64, 64, 4, 1, 1, 0, 64)};
   for (const ConvShape& s : shapes) {
     for (int form = 0; form < 4; ++form) {
       for (int zeros = 0; zeros < 3; ++zeros) check({s, (form & 1) != 0, (form & 2) != 0, zeros});

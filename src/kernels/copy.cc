@@ -175,7 +175,19 @@ bool indices_valid(const int32_t* index, int64_t n, int64_t count) { return vali
 
 void fill(void* y, const void* value, size_t n, size_t size) {
   if (n == 0) return;
-  copy_row(static_cast<const char*>(value), static_cast<char*>(y), static_cast<int64_t>(n), 0, 1, size);
+  const char* v = static_cast<const char*>(value);
+  char* to = static_cast<char*>(y);
+  bool same = true;  // all bytes of the value
+  for (size_t i = 1; i < size; ++i) same &= v[i] == v[0];
+  const size_t bytes = n * size;
+  if (same && bytes > 64) {
+    std::memset(to, v[0], bytes);
+    return;
+  }
+  constexpr size_t kBlock = 4096;
+  const size_t head = size < kBlock ? kBlock / size * size : bytes;
+  copy_row(v, to, static_cast<int64_t>(bytes < head ? n : head / size), 0, 1, size);
+  for (size_t at = head; at < bytes; at += head) std::memcpy(to + at, to, bytes - at < head ? bytes - at : head);
 }
 
 void select(const bool* condition, int64_t condition_stride, const void* av, int64_t a_stride, const void* bv,

@@ -1,5 +1,7 @@
 #include "kernels/copy.h"
 
+#include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "kernels/rung_test.h"
@@ -107,6 +109,20 @@ TEST(Copy, FillAndSelect) {
   EXPECT_EQ(std::vector<int>(wide, wide + 6), (std::vector<int>{1, 2, 3, 10, 11, 12}));
 }
 
+TEST(Copy, FillOfEverySize) {
+  for (size_t size : {1, 2, 3, 4, 8, 16}) {
+    for (size_t n : {0, 1, 5, 63, 700, 3000}) {
+      for (bool same : {false, true}) {
+        std::vector<uint8_t> value(size), y(n * size + 1, 9);
+        for (size_t i = 0; i < size; ++i) value[i] = static_cast<uint8_t>(same ? 7 : 10 + i);
+        fill(y.data(), value.data(), n, size);
+        for (size_t i = 0; i < n * size; ++i) ASSERT_EQ(y[i], value[i % size]) << size << " " << n;
+        EXPECT_EQ(y.back(), 9);
+      }
+    }
+  }
+}
+
 std::vector<uint16_t> padded(int64_t rows, int64_t cols, std::vector<int64_t> pads, PadMode mode) {
   const std::vector<uint16_t> x = iota(static_cast<size_t>(rows * cols));
   PadShape shape{2, {rows, cols}, {pads[0], pads[1]}, {pads[2], pads[3]}};
@@ -131,6 +147,52 @@ TEST(Pad, Modes) {
   EXPECT_EQ(padded(2, 3, {0, -1, 0, 1}, PadMode::constant), (V{1, 2, 77, 4, 5, 77}));
   EXPECT_EQ(padded(2, 3, {0, -4, 0, 3}, PadMode::constant), (V{77, 77, 77, 77}));
   EXPECT_EQ(padded(0, 3, {1, 0, 0, 0}, PadMode::constant), (V{77, 77, 77}));
+}
+
+// Every mode against a look-up by element, sizes with and without a type, long rows, merged dimensions, any ranges.
+TEST(Pad, AgainstElements) {
+  const int64_t shapes[][4] = {{2, 3, 4, 5}, {1, 2, 3, 112}, {1, 1, 2, 300}, {2, 2, 5, 17}};
+  const int64_t pads[][8] = {{0, 0, 1, 1, 0, 0, 1, 1}, {1, 0, 0, 2, 0, 1, 2, 0}, {0, 1, 0, 70, 1, 0, 0, 3}, {0}};
+  for (const auto& dims : shapes) {
+    for (const auto& p : pads) {
+      for (PadMode mode : {PadMode::constant, PadMode::reflect, PadMode::edge, PadMode::wrap}) {
+        for (size_t size : {1, 2, 3, 4, 8, 16}) {
+          PadShape s{4, {}, {}, {}};
+          int64_t count = 1, rows = 1;
+          for (int d = 0; d < 4; ++d) {
+            s.dim[d] = dims[d], s.begin[d] = p[d], s.end[d] = p[d + 4];
+            count *= dims[d];
+            if (d < 3) rows *= dims[d] + p[d] + p[d + 4];
+          }
+          const int64_t width = dims[3] + p[3] + p[7];
+          std::vector<uint8_t> x(static_cast<size_t>(count) * size), y(static_cast<size_t>(rows * width) * size);
+          for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<uint8_t>(i * 7 + i / 256);
+          const std::vector<uint8_t> value(size, 250);
+          for (int64_t row = 0; row < rows; row += 5)
+            pad(x.data(), y.data(), s, mode, value.data(), size, row, std::min(rows, row + 5));
+          for (int64_t k = 0; k < rows * width; ++k) {
+            int64_t rest = k, from = 0, stride = 1;
+            bool outside = false;
+            for (int d = 3; d >= 0; --d) {
+              const int64_t n = dims[d], at = rest % (n + p[d] + p[d + 4]) - p[d], period = n > 1 ? 2 * n - 2 : 1;
+              rest /= n + p[d] + p[d + 4];
+              int64_t i = at;
+              if (mode == PadMode::edge) i = at < 0 ? 0 : at >= n ? n - 1 : at;
+              if (mode == PadMode::wrap) i = (at % n + n) % n;
+              if (mode == PadMode::reflect) i = (at % period + period) % period;
+              if (mode == PadMode::reflect && i >= n) i = period - i;
+              outside |= mode == PadMode::constant && (at < 0 || at >= n);
+              from += i * stride;
+              stride *= n;
+            }
+            const uint8_t* want = outside ? value.data() : &x[static_cast<size_t>(from) * size];
+            ASSERT_EQ(std::memcmp(&y[static_cast<size_t>(k) * size], want, size), 0)
+                << int(mode) << " " << size << " " << k;
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST(Pad, ScalarIsACopy) {

@@ -5,6 +5,7 @@
 
 #include "base/cpu_info.h"
 #include "hwy/highway.h"
+#include "kernels/transpose.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace trunnion::kernels {
@@ -54,11 +55,63 @@ int64_t int8_packed_size(const Int8MicroTable& t, int64_t k, int64_t n) {
   return int8_sums_bytes(t, n) + last * int8_panel_bytes(t, k) + int8_groups(t, k) * panel_columns(t, n, last) * 4;
 }
 
+namespace {
+
+// The bytes [k, k + count) of a column, in the order of K.
+void copy_column(const Int8SourceB& s, const uint8_t* column, int64_t k, int64_t count, uint8_t* to) {
+  while (count > 0) {
+    const int64_t outer = k / s.inner_count, inner = k % s.inner_count;
+    const int64_t some = s.inner_count - inner < count ? s.inner_count - inner : count;
+    const uint8_t* from = column + outer * s.outer_stride + inner * s.inner_stride;
+    if (s.inner_stride == 1) {
+      std::memcpy(to, from, static_cast<size_t>(some));
+    } else {
+      for (int64_t i = 0; i < some; ++i) to[i] = from[i * s.inner_stride];
+    }
+    to += some, k += some, count -= some;
+  }
+}
+
+// A panel of bytes, in pieces of K: first every column by itself, then four bytes of it as one word of the panel.
+void pack_bytes(const Int8SourceB& s, int64_t cols, int64_t columns, uint8_t flip, int64_t col, char* out,
+                int32_t* sums) {
+  constexpr int64_t kPiece = 256, kMostColumns = 64;
+  alignas(64) uint8_t piece[kMostColumns * kPiece];
+  const int64_t k_size = s.outer_count * s.inner_count;
+  const uint8_t* b = static_cast<const uint8_t*>(s.b) + col * s.n_stride;
+  const bool rows = s.n_stride == 1 && s.outer_count == 1;
+  for (int64_t j = 0; j < cols; ++j) sums[j] = 0;
+  for (int64_t k = 0; k < k_size; k += kPiece) {
+    const int64_t count = k_size - k < kPiece ? k_size - k : kPiece, groups = (count + 3) / 4;
+    for (int64_t i = 0; rows && i < count; ++i) {
+      const uint8_t* from = b + (k + i) * s.inner_stride;
+      for (int64_t j = 0; j < cols; ++j) piece[j * kPiece + i] = from[j];
+    }
+    for (int64_t j = 0; j < cols; ++j) {
+      uint8_t* to = piece + j * kPiece;
+      if (!rows) copy_column(s, b + j * s.n_stride, k, count, to);
+      for (int64_t i = 0; flip != 0 && i < count; ++i) to[i] ^= flip;
+      sums[j] += static_cast<int32_t>(sum_bytes(to, 0x80, count) - 128 * count);
+      for (int64_t i = count; i < groups * 4; ++i) to[i] = 0;
+    }
+    transpose_2d_f32(reinterpret_cast<const float*>(piece), kPiece / 4, reinterpret_cast<float*>(out) + k / 4 * columns,
+                     columns, cols, groups);
+  }
+}
+
+}  // namespace
+
 void int8_pack_panel(const Int8MicroTable& t, const Int8SourceB& s, int64_t n, int64_t panel, void* packed) {
   const int64_t k_size = s.outer_count * s.inner_count, columns = panel_columns(t, n, panel), col = panel * t.width;
   const int32_t shift = int8_b_shift(t, s.is_signed);
   int32_t* sums = static_cast<int32_t*>(packed) + col;
   char* out = static_cast<char*>(packed) + int8_sums_bytes(t, n) + panel * int8_panel_bytes(t, k_size);
+  if (t.bytes && t.width <= 64 && (s.is_signed ? shift == 0 : shift == -128)) {
+    const int64_t cols = n - col < t.width ? n - col : t.width;
+    if (cols < columns) std::memset(out, 0, static_cast<size_t>(int8_groups(t, k_size) * columns * 4));
+    for (int64_t j = cols; j < t.width; ++j) sums[j] = 0;
+    return pack_bytes(s, cols, columns, s.is_signed ? 0 : 0x80, col, out, sums);
+  }
   std::memset(out, 0, static_cast<size_t>(int8_groups(t, k_size) * columns * 4));
   for (int64_t j = 0; j < t.width; ++j) {
     int32_t sum = 0;

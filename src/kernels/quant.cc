@@ -69,17 +69,13 @@ void dequantize_packed(const void* xv, float* y, size_t n, float scale, int32_t 
   }
 }
 
-template <class T>
-void quantize_each(const float* x, T* y, size_t n, const float* scale, const int32_t* zero, Range range) {
-  for (size_t i = 0; i < n; ++i) y[i] = static_cast<T>(quantize_one(x[i], scale[i], zero ? zero[i] : 0, range));
+// i32 minus its zero point may need more bits.
+void dequantize_each_i32(const int32_t* x, float* y, size_t n, const float* scale, const int32_t* zero) {
+  for (size_t i = 0; i < n; ++i) y[i] = static_cast<float>(int64_t{x[i]} - (zero ? zero[i] : 0)) * scale[i];
 }
-template <class T>
-void dequantize_each(const T* x, float* y, size_t n, const float* scale, const int32_t* zero) {
-  for (size_t i = 0; i < n; ++i) {
-    const int64_t shifted = static_cast<int64_t>(x[i]) - (zero ? zero[i] : 0);
-    y[i] = static_cast<float>(shifted) * scale[i];
-  }
-}
+
+// The place of a type in the tables of per-element functions.
+int each_row(Elem type) { return type == Elem::u8 ? 0 : type == Elem::i8 ? 1 : type == Elem::u16 ? 2 : 3; }
 
 }  // namespace
 
@@ -132,36 +128,12 @@ DequantizeFn dequantize(Elem type) {
 }
 
 void quantize_vector(const float* x, void* y, size_t n, const float* scale, const int32_t* zero, Elem type) {
-  const Range range = range_of(type);
-  switch (type) {
-    case Elem::u8:
-      return quantize_each(x, static_cast<uint8_t*>(y), n, scale, zero, range);
-    case Elem::i8:
-      return quantize_each(x, static_cast<int8_t*>(y), n, scale, zero, range);
-    case Elem::u16:
-      return quantize_each(x, static_cast<uint16_t*>(y), n, scale, zero, range);
-    case Elem::i16:
-      return quantize_each(x, static_cast<int16_t*>(y), n, scale, zero, range);
-    default:
-      return;
-  }
+  quant_table().quantize_each[each_row(type)](x, y, n, scale, zero);
 }
 
 void dequantize_vector(const void* x, float* y, size_t n, const float* scale, const int32_t* zero, Elem type) {
-  switch (type) {
-    case Elem::u8:
-      return dequantize_each(static_cast<const uint8_t*>(x), y, n, scale, zero);
-    case Elem::i8:
-      return dequantize_each(static_cast<const int8_t*>(x), y, n, scale, zero);
-    case Elem::u16:
-      return dequantize_each(static_cast<const uint16_t*>(x), y, n, scale, zero);
-    case Elem::i16:
-      return dequantize_each(static_cast<const int16_t*>(x), y, n, scale, zero);
-    case Elem::i32:
-      return dequantize_each(static_cast<const int32_t*>(x), y, n, scale, zero);
-    default:
-      return;
-  }
+  if (type == Elem::i32) return dequantize_each_i32(static_cast<const int32_t*>(x), y, n, scale, zero);
+  quant_table().dequantize_each[each_row(type)](x, y, n, scale, zero);
 }
 
 void min_max(const float* x, size_t n, float* min, float* max) { quant_table().min_max(x, n, min, max); }

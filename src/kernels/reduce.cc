@@ -1,11 +1,12 @@
-// Look-up of reductions, the plain loops for other types, index of the extreme element, and the (outer, axis, inner)
-// form of a set of reduced dimensions.
+// Look-up of reductions, the plain loops for other types, and the (outer, axis, inner) form of a set of reduced
+// dimensions.
 #include "kernels/reduce.h"
 
 #include <cmath>
 #include <limits>
 #include <type_traits>
 
+#include "kernels/arg_extreme_table.h"
 #include "kernels/convert.h"
 #include "kernels/reduce_table.h"
 
@@ -81,11 +82,60 @@ T column(const T* x, int64_t axis, int64_t step) {
   }
 }
 
+constexpr bool joins(Op op) { return op <= Op::prod || op == Op::sum_square || op == Op::l1; }
+
+template <Op kOp, class T>
+SumType<T> joined(SumType<T> acc, T v) {
+  using S = SumType<T>;
+  if constexpr (kOp == Op::prod) return acc * static_cast<S>(v);
+  if constexpr (kOp == Op::sum || kOp == Op::mean) return acc + static_cast<S>(v);
+  if constexpr (kOp == Op::sum_square) return acc + static_cast<S>(v) * static_cast<S>(v);
+  if constexpr (kOp == Op::l1) return acc + (v < 0 ? S(0) - static_cast<S>(v) : static_cast<S>(v));
+}
+
+// Many columns: row by row over a block of them, in the order of column().
+template <Op kOp, class T>
+void columns(const T* x, T* y, const ReduceShape& s) {
+  constexpr int64_t kBlock = 512;
+  for (int64_t c = 0; c < s.inner; c += kBlock) {
+    const int64_t n = s.inner - c < kBlock ? s.inner - c : kBlock;
+    if constexpr (kOp == Op::max || kOp == Op::min) {
+      T best[kBlock];
+      for (int64_t i = 0; i < n; ++i) best[i] = x[c + i];
+      for (int64_t k = 1; k < s.axis; ++k) {
+        const T* row = x + k * s.stride + c;
+        for (int64_t i = 0; i < n; ++i) {
+          const bool better = kOp == Op::max ? row[i] > best[i] : row[i] < best[i];
+          best[i] = better || (row[i] != row[i] && best[i] == best[i]) ? row[i] : best[i];
+        }
+      }
+      for (int64_t i = 0; i < n; ++i) y[c + i] = best[i];
+    } else {
+      SumType<T> acc[kBlock];
+      for (int64_t i = 0; i < n; ++i) acc[i] = kOp == Op::prod ? SumType<T>(1) : SumType<T>(0);
+      for (int64_t k = 0; k < s.axis; ++k) {
+        const T* row = x + k * s.stride + c;
+        for (int64_t i = 0; i < n; ++i) acc[i] = joined<kOp, T>(acc[i], row[i]);
+      }
+      for (int64_t i = 0; i < n; ++i) {
+        y[c + i] = static_cast<T>(acc[i]);
+        if constexpr (kOp == Op::mean) y[c + i] = static_cast<T>(y[c + i] / static_cast<T>(s.axis));
+      }
+    }
+  }
+}
+
 template <Op kOp, class T>
 void run(const void* xv, void* yv, const ReduceShape& shape) {
   const T* x = static_cast<const T*>(xv);
   T* y = static_cast<T*>(yv);
   for (int64_t o = 0; o < shape.outer; ++o, x += shape.axis * shape.stride, y += shape.stride) {
+    if constexpr (joins(kOp) && !std::is_same_v<T, bool>) {
+      if (shape.inner >= 8 && shape.axis > 0) {
+        columns<kOp, T>(x, y, shape);
+        continue;
+      }
+    }
     for (int64_t i = 0; i < shape.inner; ++i) y[i] = column<kOp, T>(x + i, shape.axis, shape.stride);
   }
 }
@@ -121,43 +171,6 @@ ReduceFn extremes(Op op) {
   return op == Op::max ? &run<Op::max, T> : op == Op::min ? &run<Op::min, T> : nullptr;
 }
 
-// Half floats compare as f32; the others as they are.
-struct F16 {
-  uint16_t bits;
-};
-struct Bf16 {
-  uint16_t bits;
-};
-inline float comparable(F16 v) { return f16_to_f32(v.bits); }
-inline float comparable(Bf16 v) { return bf16_to_f32(v.bits); }
-template <class T>
-T comparable(T v) {
-  return v;
-}
-
-template <class T, bool kLargest, bool kLast>
-void run_arg(const void* xv, int64_t* y, const ReduceShape& shape) {
-  const T* x = static_cast<const T*>(xv);
-  for (int64_t o = 0; o < shape.outer; ++o, x += shape.axis * shape.stride, y += shape.stride) {
-    for (int64_t i = 0; i < shape.inner; ++i) {
-      int64_t at = 0;
-      auto best = comparable(x[i]);
-      for (int64_t k = 1; k < shape.axis && best == best; ++k) {
-        const auto v = comparable(x[k * shape.stride + i]);
-        const bool better = kLargest ? (kLast ? v >= best : v > best) : (kLast ? v <= best : v < best);
-        if (better || v != v) best = v, at = k;
-      }
-      y[i] = at;
-    }
-  }
-}
-
-template <class T>
-ArgFn arg(bool largest, bool last) {
-  if (largest) return last ? &run_arg<T, true, true> : &run_arg<T, true, false>;
-  return last ? &run_arg<T, false, true> : &run_arg<T, false, false>;
-}
-
 }  // namespace
 
 ReduceFn reduce(Op op, Elem type) {
@@ -191,34 +204,8 @@ ReduceFn reduce(Op op, Elem type) {
 }
 
 ArgFn arg_extreme(bool largest, bool select_last, Elem type) {
-  switch (type) {
-    case Elem::f32:
-      return arg<float>(largest, select_last);
-    case Elem::f64:
-      return arg<double>(largest, select_last);
-    case Elem::f16:
-      return arg<F16>(largest, select_last);
-    case Elem::bf16:
-      return arg<Bf16>(largest, select_last);
-    case Elem::i8:
-      return arg<int8_t>(largest, select_last);
-    case Elem::i16:
-      return arg<int16_t>(largest, select_last);
-    case Elem::i32:
-      return arg<int32_t>(largest, select_last);
-    case Elem::i64:
-      return arg<int64_t>(largest, select_last);
-    case Elem::u8:
-      return arg<uint8_t>(largest, select_last);
-    case Elem::u16:
-      return arg<uint16_t>(largest, select_last);
-    case Elem::u32:
-      return arg<uint32_t>(largest, select_last);
-    case Elem::u64:
-      return arg<uint64_t>(largest, select_last);
-    default:
-      return nullptr;
-  }
+  const int row = arg_row(type);
+  return row < 0 ? nullptr : arg_table().fn[row][largest][select_last];
 }
 
 bool reduce_shape(const int64_t* dims, const bool* reduced, int rank, ReduceShape& shape) {

@@ -100,19 +100,42 @@ HWY_INLINE VF Mapped(VF v) {
   return v;
 }
 
+template <Op kOp>
+HWY_INLINE VF Join(VF a, VF b) {
+  if constexpr (IsExtreme(kOp)) return Extreme<kOp == Op::max>(a, b);
+  if constexpr (kOp == Op::prod) return hn::Mul(a, b);
+  return hn::Add(a, b);
+}
+template <Op kOp>
+HWY_INLINE VF Start(DF d) {
+  if constexpr (kOp == Op::prod) return hn::Set(d, 1.0f);
+  if constexpr (kOp == Op::max) return hn::Neg(hn::Inf(d));
+  if constexpr (kOp == Op::min) return hn::Inf(d);
+  return hn::Zero(d);
+}
+template <Op kOp>
+HWY_INLINE VF Finish(DF d, VF v, int64_t axis) {
+  if constexpr (kOp == Op::mean) return hn::Div(v, hn::Set(d, static_cast<float>(axis)));
+  if constexpr (kOp == Op::l2) return hn::Sqrt(v);
+  if constexpr (kOp == Op::log_sum) return Log(d, v);
+  return v;
+}
+// Eight rows in one order, whoever asks: load(k) gives row k.
+template <Op kOp, class Load>
+HWY_INLINE VF EightRows(const Load& load) {
+  const VF a = Join<kOp>(Join<kOp>(load(0), load(1)), Join<kOp>(load(2), load(3)));
+  const VF b = Join<kOp>(Join<kOp>(load(4), load(5)), Join<kOp>(load(6), load(7)));
+  return Join<kOp>(a, b);
+}
+constexpr int64_t kRowChunk = 512;  // rows that are joined before they meet the result
+
 // One vector of columns (`count` of them when kTail); elements of a column are `stride` apart.
 template <Op kOp, bool kTail>
 HWY_INLINE void Columns(DF d, const float* x, float* y, int64_t axis, int64_t stride, size_t count) {
   const auto load = [&](int64_t r)
                         HWY_ATTR { return kTail ? LoadTail(d, x + r * stride, count) : hn::LoadU(d, x + r * stride); };
   VF result;
-  if constexpr (IsExtreme(kOp)) {
-    result = kOp == Op::max ? hn::Neg(hn::Inf(d)) : hn::Inf(d);
-    for (int64_t r = 0; r < axis; ++r) result = Extreme<kOp == Op::max>(result, load(r));
-  } else if constexpr (kOp == Op::prod) {
-    result = hn::Set(d, 1.0f);
-    for (int64_t r = 0; r < axis; ++r) result = hn::Mul(result, load(r));
-  } else if constexpr (kOp == Op::log_sum_exp) {
+  if constexpr (kOp == Op::log_sum_exp) {
     VF max = hn::Neg(hn::Inf(d));
     for (int64_t r = 0; r < axis; ++r) max = Extreme<true>(max, load(r));
     VF sum = hn::Zero(d);
@@ -120,28 +143,60 @@ HWY_INLINE void Columns(DF d, const float* x, float* y, int64_t axis, int64_t st
     const MF finite = hn::Eq(hn::Sub(max, max), hn::Zero(d));
     result = hn::IfThenElse(finite, hn::Add(max, Log(d, sum)), max);
   } else {
-    constexpr int64_t kChunk = 64;  // as kSumChunk
-    result = hn::Zero(d);
-    for (int64_t at = 0; at < axis; at += kChunk) {
-      const int64_t end = at + kChunk < axis ? at + kChunk : axis;
-      VF s0 = hn::Zero(d), s1 = s0;
+    result = Start<kOp>(d);
+    for (int64_t at = 0; at < axis; at += kRowChunk) {
+      const int64_t end = at + kRowChunk < axis ? at + kRowChunk : axis;
+      VF acc = Start<kOp>(d);
       int64_t r = at;
-      for (; r + 2 <= end; r += 2) {
-        s0 = hn::Add(s0, Mapped<kOp>(load(r)));
-        s1 = hn::Add(s1, Mapped<kOp>(load(r + 1)));
-      }
-      if (r < end) s0 = hn::Add(s0, Mapped<kOp>(load(r)));
-      result = hn::Add(result, hn::Add(s0, s1));
+      for (; r + 8 <= end; r += 8)
+        acc = Join<kOp>(acc, EightRows<kOp>([&](int64_t k) HWY_ATTR { return Mapped<kOp>(load(r + k)); }));
+      for (; r < end; ++r) acc = Join<kOp>(acc, Mapped<kOp>(load(r)));
+      result = Join<kOp>(result, acc);
     }
-    if constexpr (kOp == Op::mean) result = hn::Div(result, hn::Set(d, static_cast<float>(axis)));
-    if constexpr (kOp == Op::l2) result = hn::Sqrt(result);
-    if constexpr (kOp == Op::log_sum) result = Log(d, result);
+    result = Finish<kOp>(d, result, axis);
   }
   if constexpr (kTail) {
     StoreTail(result, d, y, count);
   } else {
     hn::StoreU(result, d, y);
   }
+}
+
+// Many columns: row by row over a block of them, with the results so far in the first-level cache; the same order as
+// in Columns. Returns the number of columns done.
+template <Op kOp>
+HWY_INLINE int64_t WideColumns(DF d, const float* x, float* y, int64_t axis, int64_t stride, int64_t inner) {
+  constexpr int64_t kBlock = 1024;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  HWY_ALIGN float acc[kBlock], total[kBlock];
+  int64_t c = 0;
+  while (inner - c >= lanes) {
+    const int64_t n = (inner - c < kBlock ? inner - c : kBlock) / lanes * lanes;
+    for (int64_t i = 0; i < n; i += lanes) hn::Store(Start<kOp>(d), d, total + i);
+    for (int64_t at = 0; at < axis; at += kRowChunk) {
+      const int64_t end = at + kRowChunk < axis ? at + kRowChunk : axis;
+      for (int64_t i = 0; i < n; i += lanes) hn::Store(Start<kOp>(d), d, acc + i);
+      int64_t r = at;
+      for (; r + 8 <= end; r += 8) {
+        const float* row = x + r * stride + c;
+        for (int64_t i = 0; i < n; i += lanes) {
+          const VF eight =
+              EightRows<kOp>([&](int64_t k) HWY_ATTR { return Mapped<kOp>(hn::LoadU(d, row + k * stride + i)); });
+          hn::Store(Join<kOp>(hn::Load(d, acc + i), eight), d, acc + i);
+        }
+      }
+      for (; r < end; ++r) {
+        const float* row = x + r * stride + c;
+        for (int64_t i = 0; i < n; i += lanes)
+          hn::Store(Join<kOp>(hn::Load(d, acc + i), Mapped<kOp>(hn::LoadU(d, row + i))), d, acc + i);
+      }
+      for (int64_t i = 0; i < n; i += lanes)
+        hn::Store(Join<kOp>(hn::Load(d, total + i), hn::Load(d, acc + i)), d, total + i);
+    }
+    for (int64_t i = 0; i < n; i += lanes) hn::StoreU(Finish<kOp>(d, hn::Load(d, total + i), axis), d, y + c + i);
+    c += n;
+  }
+  return c;
 }
 
 template <Op kOp>
@@ -156,6 +211,9 @@ void Run(const void* xv, void* yv, const ReduceShape& shape) {
     }
     const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
     int64_t i = 0;
+    if constexpr (kOp != Op::log_sum_exp) {
+      if (shape.inner >= 4 * lanes) i = WideColumns<kOp>(d, x, y, shape.axis, shape.stride, shape.inner);
+    }
     for (; i + lanes <= shape.inner; i += lanes) Columns<kOp, false>(d, x + i, y + i, shape.axis, shape.stride, 0);
     if (i < shape.inner) {
       Columns<kOp, true>(d, x + i, y + i, shape.axis, shape.stride, static_cast<size_t>(shape.inner - i));

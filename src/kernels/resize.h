@@ -49,13 +49,28 @@ struct ResizeTable {
 // False for sizes below 1 or over 2^31 - 1, or a scale that is not positive and finite.
 bool resize_table(const ResizeAxis& axis, ResizeTable& table);
 
+// A table of mode nearest, as far as moving elements needs it.
+struct NearestAxis {
+  const int32_t* index = nullptr;
+  int64_t in = 0, out = 0;
+};
+
 struct ResizeKernels {
   // x is (outer, table.in, inner), y is (outer, table.out, inner), f32.
   void (*axis)(const float* x, float* y, const ResizeTable& table, int64_t outer, int64_t inner);
+  // Elements of 4 bytes by tables of mode nearest without extrapolation: their indices only rise, or only fall. x is
+  // (planes, rows.in, cols.in), y (planes, rows.out, cols.out); makes the rows [begin, end) of planes * rows.out.
+  void (*nearest_words)(const uint32_t* x, uint32_t* y, const NearestAxis& rows, const NearestAxis& cols, int64_t begin,
+                        int64_t end);
 };
 const ResizeKernels& resize();
 
 // Nearest for any element size in bytes (the table's mode must be nearest without extrapolation).
 void resize_nearest(const void* x, void* y, const ResizeTable& table, int64_t outer, int64_t inner, size_t size);
+
+// Nearest over two neighbouring axes at once: x is (planes, rows.in, cols.in, inner), y (planes, rows.out, cols.out,
+// inner). Makes the rows [begin, end) of planes * rows.out.
+void resize_nearest_planes(const void* x, void* y, const ResizeTable& rows, const ResizeTable& cols, int64_t begin,
+                           int64_t end, int64_t inner, size_t size);
 
 }  // namespace trunnion::kernels

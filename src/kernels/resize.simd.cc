@@ -81,6 +81,75 @@ void Nearest(const float* x, float* y, const ResizeTable& table, int64_t outer, 
   }
 }
 
+// An input row and the neighbouring output rows that show it.
+struct NearestRun {
+  const uint32_t* x;
+  uint32_t* y;
+  int64_t copies;
+};
+
+// Growing: the elements of one vector of outputs stand within one vector of inputs, at the same places in all rows.
+// What cannot be done so is left to the end, one by one.
+HWY_INLINE void NearestRows(const NearestRun* runs, int64_t count, const NearestAxis& cols) {
+  constexpr int64_t kVectors = 16;
+  const hn::ScalableTag<uint32_t> du;
+  const DI di;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(du)), out = cols.out;
+  const int32_t* index = cols.index;
+  HWY_ALIGN int32_t order[kVectors * HWY_MAX_BYTES / sizeof(int32_t)];
+  int64_t from[kVectors];
+  int64_t j = 0;
+  while (cols.in >= lanes && j + lanes <= out) {
+    const int64_t last = cols.in - lanes;  // from where a whole vector can be read
+    int64_t n = 0;
+    for (; n < kVectors && j + (n + 1) * lanes <= out; ++n) {
+      const int32_t* at = index + j + n * lanes;
+      const int64_t a = at[0], b = at[lanes - 1], low = a < b ? a : b;
+      from[n] = low < last ? low : last;
+      if ((a < b ? b : a) - from[n] >= lanes) break;
+      hn::Store(hn::Sub(hn::LoadU(di, at), hn::Set(di, static_cast<int32_t>(from[n]))), di, order + n * lanes);
+    }
+    if (n == 0) break;
+    for (int64_t r = 0; r < count; ++r) {
+      const uint32_t* x = runs[r].x;
+      uint32_t* y = runs[r].y + j;
+      const int64_t copies = runs[r].copies;
+      for (int64_t v = 0; v < n; ++v, y += lanes) {
+        const auto places = hn::IndicesFromVec(du, hn::Load(di, order + v * lanes));
+        const auto e = hn::TableLookupLanes(hn::LoadU(du, x + from[v]), places);
+        hn::StoreU(e, du, y);
+        if (copies > 1) hn::StoreU(e, du, y + out);
+        for (int64_t k = 2; k < copies; ++k) hn::StoreU(e, du, y + k * out);
+      }
+    }
+    j += n * lanes;
+  }
+  for (; j < out; ++j) {
+    for (int64_t r = 0; r < count; ++r) {
+      for (int64_t k = 0; k < runs[r].copies; ++k) runs[r].y[k * out + j] = runs[r].x[index[j]];
+    }
+  }
+}
+
+void NearestWords(const uint32_t* x, uint32_t* y, const NearestAxis& rows, const NearestAxis& cols, int64_t begin,
+                  int64_t end) {
+  constexpr int64_t kRuns = 16;
+  NearestRun runs[kRuns];
+  int64_t count = 0, plane = begin / rows.out, row = begin % rows.out;
+  for (int64_t i = begin; i < end;) {
+    int64_t copies = 1;
+    while (i + copies < end && row + copies < rows.out && rows.index[row + copies] == rows.index[row]) ++copies;
+    runs[count++] = {x + (plane * rows.in + rows.index[row]) * cols.in, y + i * cols.out, copies};
+    i += copies;
+    row += copies;
+    if (row == rows.out) row = 0, ++plane;
+    if (count == kRuns || i == end) {
+      NearestRows(runs, count, cols);
+      count = 0;
+    }
+  }
+}
+
 void Axis(const float* x, float* y, const ResizeTable& table, int64_t outer, int64_t inner) {
   if (table.weight.empty()) return Nearest(x, y, table, outer, inner);
   const DF d;
@@ -95,7 +164,7 @@ void Axis(const float* x, float* y, const ResizeTable& table, int64_t outer, int
 
 }  // namespace
 
-constexpr ResizeKernels kTable = {&Axis};
+constexpr ResizeKernels kTable = {&Axis, &NearestWords};
 
 }  // namespace trunnion::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -1,6 +1,7 @@
 // Tap tables of Resize from ONNX's coordinate, nearest, cubic and antialias rules.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "kernels/copy.h"
@@ -125,10 +126,38 @@ void resize_nearest(const void* xv, void* yv, const ResizeTable& table, int64_t 
   const char* x = static_cast<const char*>(xv);
   char* y = static_cast<char*>(yv);
   const size_t block = static_cast<size_t>(inner) * size;
+  if (block == sizeof(uint32_t) && table.outside.empty()) {
+    const int32_t first = 0;
+    resize().nearest_words(static_cast<const uint32_t*>(xv), static_cast<uint32_t*>(yv), {&first, 1, 1},
+                           {table.index.data(), table.in, table.out}, 0, outer);
+    return;
+  }
   for (int64_t o = 0; o < outer; ++o) {
     gather_blocks(x, y, table.index.data(), table.out, table.in, block);
     x += static_cast<size_t>(table.in) * block;
     y += static_cast<size_t>(table.out) * block;
+  }
+}
+
+void resize_nearest_planes(const void* xv, void* yv, const ResizeTable& rows, const ResizeTable& cols, int64_t begin,
+                           int64_t end, int64_t inner, size_t size) {
+  const size_t block = static_cast<size_t>(inner) * size;
+  if (block == sizeof(uint32_t)) {
+    resize().nearest_words(static_cast<const uint32_t*>(xv), static_cast<uint32_t*>(yv),
+                           {rows.index.data(), rows.in, rows.out}, {cols.index.data(), cols.in, cols.out}, begin, end);
+    return;
+  }
+  const size_t from_bytes = static_cast<size_t>(cols.in) * block, to_bytes = static_cast<size_t>(cols.out) * block;
+  char* y = static_cast<char*>(yv) + static_cast<size_t>(begin) * to_bytes;
+  const char* made = nullptr;  // what the output row before shows
+  for (int64_t row = begin; row < end; ++row, y += to_bytes) {
+    const int64_t line = row / rows.out * rows.in + rows.index[static_cast<size_t>(row % rows.out)];
+    const char* x = static_cast<const char*>(xv) + static_cast<size_t>(line) * from_bytes;
+    if (x == made)
+      std::memcpy(y, y - to_bytes, to_bytes);
+    else
+      gather_blocks(x, y, cols.index.data(), cols.out, cols.in, block);
+    made = x;
   }
 }
 

@@ -1,6 +1,8 @@
 // Tables against values worked out from ONNX's definition of Resize, and the apply loops against each other.
 #include "kernels/resize.h"
 
+#include <algorithm>
+
 #include "kernels/rung_test.h"
 
 namespace trunnion::kernels {
@@ -160,6 +162,42 @@ TEST(Resize, NearestOfAnyElementSize) {
   uint16_t z[8];
   resize_nearest(pairs, z, table, 1, 2, 2);
   EXPECT_EQ(std::vector<int>(z, z + 8), (std::vector<int>{1, 2, 1, 2, 3, 4, 3, 4}));
+}
+
+// Growing and shrinking by any factor, either direction, short rows too; then two axes at once.
+TEST(Resize, NearestRowsOfWords) {
+  for_each_rung([] {
+    for (int64_t in : {1, 3, 7, 15, 16, 17, 40, 61}) {
+      for (int64_t out : {1, 5, 16, 33, 40, 80, 200}) {
+        ResizeTable table;
+        ASSERT_TRUE(resize_table({.in = in, .out = out, .scale = double(out) / double(in)}, table));
+        for (bool reversed : {false, true}) {
+          if (reversed) std::reverse(table.index.begin(), table.index.end());
+          std::vector<uint32_t> x(static_cast<size_t>(in)), y(static_cast<size_t>(out) + 1, 5);
+          for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<uint32_t>(100 + i);
+          resize_nearest(x.data(), y.data(), table, 1, 1, 4);
+          for (size_t j = 0; j < table.index.size(); ++j)
+            ASSERT_EQ(y[j], x[static_cast<size_t>(table.index[j])]) << in << ' ' << out;
+          ASSERT_EQ(y.back(), 5u);
+        }
+      }
+    }
+    ResizeTable rows, cols;
+    ASSERT_TRUE(resize_table({.in = 3, .out = 7, .scale = 7.0 / 3}, rows));
+    ASSERT_TRUE(resize_table({.in = 20, .out = 50, .scale = 2.5}, cols));
+    for (int64_t inner : {1, 3}) {
+      std::vector<float> x = random_floats(static_cast<size_t>(2 * 3 * 20 * inner));
+      std::vector<float> y(static_cast<size_t>(2 * 7 * 50 * inner), 9.0f);
+      resize_nearest_planes(x.data(), y.data(), rows, cols, 0, 5, inner, sizeof(float));
+      resize_nearest_planes(x.data(), y.data(), rows, cols, 5, 14, inner, sizeof(float));
+      for (int64_t i = 0; i < static_cast<int64_t>(y.size()); ++i) {
+        const int64_t c = i % inner, col = i / inner % 50, row = i / inner / 50 % 7, plane = i / inner / 350;
+        const int64_t from =
+            (plane * 3 + rows.index[static_cast<size_t>(row)]) * 20 + cols.index[static_cast<size_t>(col)];
+        ASSERT_EQ(y[static_cast<size_t>(i)], x[static_cast<size_t>(from * inner + c)]) << i;
+      }
+    }
+  });
 }
 
 TEST(Resize, IdentityAndRefusals) {

@@ -37,7 +37,8 @@ void plain_2d(const char* x, int64_t x_stride, char* y, int64_t y_stride, int64_
 void transpose_2d(const char* x, int64_t x_stride, char* y, int64_t y_stride, int64_t rows, int64_t cols, size_t size) {
   switch (size) {
     case 1:
-      return plain_2d<uint8_t>(x, x_stride, y, y_stride, rows, cols);
+      return transpose_table().bytes(reinterpret_cast<const uint8_t*>(x), x_stride, reinterpret_cast<uint8_t*>(y),
+                                     y_stride, rows, cols);
     case 2:
       return plain_2d<uint16_t>(x, x_stride, y, y_stride, rows, cols);
     case 4:

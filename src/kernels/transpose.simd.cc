@@ -1,6 +1,6 @@
-// 2-D transposition of 4-byte elements. A vector is put together from 128-bit pieces of rows 4 apart, so that 4x4
-// transpositions inside its blocks already give whole output rows. Two to four columns (or rows) side by side, as in
-// images, use the interleaved loads and stores.
+// 2-D transposition of 4-byte elements and of bytes. A vector is put together from 128-bit pieces of rows 4 apart, so
+// that 4x4 transpositions inside its blocks already give whole output rows. Two to four columns (or rows) side by side,
+// as in images, use the interleaved loads and stores.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/transpose.simd.cc"
 // clang-format off
@@ -51,11 +51,9 @@ HWY_INLINE void Tile(const float* x, int64_t x_stride, float* y, int64_t y_strid
 }
 
 HWY_INLINE void Plain(const float* x, int64_t x_stride, float* y, int64_t y_stride, int64_t rows, int64_t cols) {
-  // Moved as integers: a float load and store is the same here, but says less.
-  const uint32_t* in = reinterpret_cast<const uint32_t*>(x);
-  uint32_t* out = reinterpret_cast<uint32_t*>(y);
+  // Moved as bytes: x may begin anywhere.
   for (int64_t c = 0; c < cols; ++c) {
-    for (int64_t r = 0; r < rows; ++r) out[c * y_stride + r] = in[r * x_stride + c];
+    for (int64_t r = 0; r < rows; ++r) hwy::CopyBytes<sizeof(float)>(x + r * x_stride + c, y + c * y_stride + r);
   }
 }
 
@@ -117,9 +115,68 @@ void Words(const float* x, int64_t x_stride, float* y, int64_t y_stride, int64_t
   Plain(x + whole_rows * x_stride, x_stride, y + whole_rows, y_stride, rows - whole_rows, cols);
 }
 
+// 16 bytes of each of the rows r, r + 16, ...: as many as fit into a vector.
+template <class D8>
+HWY_INLINE hn::Vec<D8> LoadByteBlocks(D8 d8, const uint8_t* p, int64_t step) {
+  if constexpr (hn::MaxLanes(D8()) == 16) {
+    (void)step;
+    return hn::LoadU(d8, p);
+  } else {
+    const hn::Half<D8> half;
+    constexpr int64_t kBlocks = hn::MaxLanes(D8()) / 32;
+    return hn::Combine(d8, LoadByteBlocks(half, p + kBlocks * step, step), LoadByteBlocks(half, p, step));
+  }
+}
+
+// Lanes(d8) rows by 16 columns. Interleaving the first half of the vectors with the second moves every element by one
+// bit of its position; four times make a transposition.
+template <class D8>
+HWY_INLINE void ByteTile(D8 d8, const uint8_t* x, int64_t x_stride, uint8_t* y, int64_t y_stride) {
+  hn::Vec<D8> v[16], t[16];
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) v[i] = LoadByteBlocks(d8, x + i * x_stride, 16 * x_stride);
+  const auto zip = [&](const hn::Vec<D8>* from, hn::Vec<D8>* to) HWY_ATTR {
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+      to[2 * i] = hn::InterleaveLower(d8, from[i], from[i + 8]);
+      to[2 * i + 1] = hn::InterleaveUpper(d8, from[i], from[i + 8]);
+    }
+  };
+  zip(v, t);
+  zip(t, v);
+  zip(v, t);
+  zip(t, v);
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) hn::StoreU(v[i], d8, y + i * y_stride);
+}
+
+void Bytes(const uint8_t* x, int64_t x_stride, uint8_t* y, int64_t y_stride, int64_t rows, int64_t cols) {
+  const hn::ScalableTag<uint8_t> wide;
+  const hn::FixedTag<uint8_t, 16> narrow;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(wide));
+  if (rows < 16 || cols < 16) {
+    for (int64_t c = 0; c < cols; ++c) {
+      for (int64_t r = 0; r < rows; ++r) y[c * y_stride + r] = x[r * x_stride + c];
+    }
+    return;
+  }
+  // The last block of either direction may overlap the one before: it writes the same again.
+  for (int64_t c0 = 0; c0 < cols; c0 += 16) {
+    const int64_t c = c0 + 16 <= cols ? c0 : cols - 16;
+    const uint8_t* from = x + c;
+    uint8_t* to = y + c * y_stride;
+    int64_t r = 0;
+    for (; r + lanes <= rows; r += lanes) ByteTile(wide, from + r * x_stride, x_stride, to + r, y_stride);
+    for (; r < rows; r += 16) {
+      const int64_t at = r + 16 <= rows ? r : rows - 16;
+      ByteTile(narrow, from + at * x_stride, x_stride, to + at, y_stride);
+    }
+  }
+}
+
 }  // namespace
 
-constexpr TransposeTable kTable = {&Words};
+constexpr TransposeTable kTable = {&Words, &Bytes};
 
 }  // namespace trunnion::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -1,4 +1,4 @@
-// What transpose.simd.cc gives to transpose.cc: 2-D transposition of 4-byte elements.
+// What transpose.simd.cc gives to transpose.cc: 2-D transposition of 4-byte elements and of bytes.
 #pragma once
 #include "kernels/elem.h"
 
@@ -7,6 +7,7 @@ namespace trunnion::kernels {
 struct TransposeTable {
   // y[c * y_stride + r] = x[r * x_stride + c].
   void (*words)(const float* x, int64_t x_stride, float* y, int64_t y_stride, int64_t rows, int64_t cols);
+  void (*bytes)(const uint8_t* x, int64_t x_stride, uint8_t* y, int64_t y_stride, int64_t rows, int64_t cols);
 };
 const TransposeTable& transpose_table();
 

@@ -53,6 +53,10 @@ TEST(Transpose, MatricesOfAllShapes) {
     for (int64_t rows : {1, 2, 3, 4, 5, 8, 15, 16, 17, 31, 64, 130}) {
       for (int64_t cols : {1, 2, 3, 4, 6, 7, 16, 19, 33, 129}) check({rows, cols}, {1, 0}, 4, 1);
     }
+    for (int64_t rows : {1, 15, 16, 17, 40, 63, 64, 65, 150}) {
+      for (int64_t cols : {3, 15, 16, 17, 33, 70}) check({rows, cols}, {1, 0}, 1, 1);
+    }
+    check({2, 600, 130}, {0, 2, 1}, 1, 5);
     check({1100, 70}, {1, 0}, 4, 4);
     check({3, 1100}, {1, 0}, 4, 2);
     check({2, 600, 130}, {0, 2, 1}, 4, 5);

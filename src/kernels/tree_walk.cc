@@ -1,6 +1,8 @@
 // Tree walks in plain code: eight at a time, so that their memory accesses overlap.
 #include "kernels/tree_walk.h"
 
+#include <type_traits>
+
 #include "base/cpu_info.h"
 #include "kernels/tree_walk_avx512.h"
 
@@ -10,47 +12,50 @@ namespace {
 constexpr int kLanes = 8;
 constexpr int kGroup = 4;  // steps between looks at whether all have arrived
 
+// From node k of the tree at `base` to one of its children, for the row that begins at x.
 template <bool kNan, class T, class Link>
-inline uint32_t step(const T* threshold, const Link* link, const T* x, uint32_t k) {
+inline uint32_t step(const T* threshold, const Link* link, const T* x, uint32_t base, uint32_t k) {
   constexpr int kBits = kTreeFeatureBits<Link>;
   const Link l = link[k];
   const T v = x[l & ((Link{1} << kBits) - 1)];
   uint32_t second = v > threshold[k];
   if (kNan) second |= static_cast<uint32_t>(v != v) & static_cast<uint32_t>(l >> kBits & 1);
-  return static_cast<uint32_t>(l >> (kBits + 1)) + second;
+  return base + static_cast<uint32_t>(l >> (kBits + 1)) + second;
 }
 
-// Lane i starts at node 0 of threshold[i], link[i] and reads x[i].
-template <bool kNan, int kCount, class T, class Link>
-inline void walk(const T* const* threshold, const Link* const* link, const T* const* x, int steps, uint32_t* k) {
-  for (int i = 0; i < kCount; ++i) k[i] = 0;
+// The lanes' nodes stay in registers: `to` is written at the end, as the compiler must take it for a part of `link`.
+// next(i, k) is a step of lane i.
+template <int kCount, class Next>
+inline void walk(Next next, const uint32_t* from, int steps, uint32_t* to) {
+  uint32_t k[kCount];
+  for (int i = 0; i < kCount; ++i) k[i] = from[i];
   for (; steps > 0; steps -= kGroup) {
     for (int s = 0; s < kGroup - 1; ++s)
-#pragma GCC unroll 8
-      for (int i = 0; i < kCount; ++i) k[i] = step<kNan>(threshold[i], link[i], x[i], k[i]);
+#pragma GCC unroll 16
+      for (int i = 0; i < kCount; ++i) k[i] = next(i, k[i]);
     uint32_t moved = 0;
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) {
-      const uint32_t to = step<kNan>(threshold[i], link[i], x[i], k[i]);
-      moved |= to ^ k[i];
-      k[i] = to;
+      const uint32_t after = next(i, k[i]);
+      moved |= after ^ k[i];
+      k[i] = after;
     }
-    if (moved == 0) return;
+    if (moved == 0) break;
   }
+  for (int i = 0; i < kCount; ++i) to[i] = k[i];
 }
 
 // Lanes behind the last row read that one again.
 template <bool kNan, class T, class Link>
 inline void walk_rows(const T* threshold, const Link* link, const T* x, int64_t stride, int64_t count, int steps,
                       uint32_t* slot) {
-  const T* thresholds[kLanes];
-  const Link* links[kLanes];
   const T* rows[kLanes];
-  for (int64_t i = 0; i < kLanes; ++i)
-    thresholds[i] = threshold, links[i] = link, rows[i] = x + (i < count ? i : count - 1) * stride;
-  if (count >= kLanes) return walk<kNan, kLanes>(thresholds, links, rows, steps, slot);
+  for (int64_t i = 0; i < kLanes; ++i) rows[i] = x + (i < count ? i : count - 1) * stride;
+  const auto next = [&](int i, uint32_t k) { return step<kNan>(threshold, link, rows[i], 0, k); };
+  constexpr uint32_t kRoots[kLanes] = {};
+  if (count >= kLanes) return walk<kLanes>(next, kRoots, steps, slot);
   uint32_t all[kLanes];
-  walk<kNan, kLanes>(thresholds, links, rows, steps, all);
+  walk<kLanes>(next, kRoots, steps, all);
   for (int64_t i = 0; i < count; ++i) slot[i] = all[i];
 }
 
@@ -62,24 +67,23 @@ void rows(const T* threshold, const Link* link, const T* x, int64_t stride, int6
             : walk_rows<false>(threshold, link, x + r * stride, stride, count - r, steps, slot + r);
 }
 
-template <int kCount, class T, class Link>
-inline void walk_trees(const T* threshold, const Link* link, const uint32_t* first, const T* x, int steps, bool has_nan,
+template <bool kNan, int kCount, class T, class Link>
+inline void walk_trees(const T* threshold, const Link* link, const uint32_t* first, const T* x, int steps,
                        uint32_t* slot) {
-  const T* thresholds[kCount];
-  const Link* links[kCount];
-  const T* rows[kCount];
-  for (int i = 0; i < kCount; ++i) thresholds[i] = threshold + first[i], links[i] = link + first[i], rows[i] = x;
-  has_nan ? walk<true, kCount>(thresholds, links, rows, steps, slot)
-          : walk<false, kCount>(thresholds, links, rows, steps, slot);
-  for (int i = 0; i < kCount; ++i) slot[i] += first[i];
+  const auto next = [&](int i, uint32_t k) { return step<kNan>(threshold, link, x, first[i], k); };
+  walk<kCount>(next, first, steps, slot);
 }
 
 template <class T, class Link>
 void trees(const T* threshold, const Link* link, const uint32_t* first, int64_t count, const T* x, int steps,
            bool has_nan, uint32_t* slot) {
+  const auto some = [&]<int kCount>(std::integral_constant<int, kCount>, int64_t t) {
+    has_nan ? walk_trees<true, kCount>(threshold, link, first + t, x, steps, slot + t)
+            : walk_trees<false, kCount>(threshold, link, first + t, x, steps, slot + t);
+  };
   int64_t t = 0;
-  for (; t + kLanes <= count; t += kLanes) walk_trees<kLanes>(threshold, link, first + t, x, steps, has_nan, slot + t);
-  for (; t < count; ++t) walk_trees<1>(threshold, link, first + t, x, steps, has_nan, slot + t);
+  for (; t + kLanes <= count; t += kLanes) some(std::integral_constant<int, kLanes>(), t);
+  for (; t < count; ++t) some(std::integral_constant<int, 1>(), t);
 }
 
 template <class T>

@@ -147,20 +147,20 @@ template <Elem kType, size_t... kOps>
 constexpr RealTable half_table(std::index_sequence<kOps...>) {
   return {{&run_half<static_cast<Op>(kOps), kType>...}};
 }
-// From sin on; the operations before have a vector form.
+// From sinh on; the operations before have a vector form.
 template <size_t... kOps>
 constexpr RealTable rare_table(std::index_sequence<kOps...>) {
-  return {{&run_real<static_cast<Op>(int(Op::sin) + kOps), float>...}};
+  return {{&run_real<static_cast<Op>(int(Op::sinh) + kOps), float>...}};
 }
 
 constexpr RealTable kF64 = real_table<double>(std::make_index_sequence<kRealOps>());
 constexpr RealTable kF16 = half_table<Elem::f16>(std::make_index_sequence<kRealOps>());
 constexpr RealTable kBf16 = half_table<Elem::bf16>(std::make_index_sequence<kRealOps>());
-constexpr RealTable kRareF32 = rare_table(std::make_index_sequence<kRealOps - int(Op::sin)>());
+constexpr RealTable kRareF32 = rare_table(std::make_index_sequence<kRealOps - int(Op::sinh)>());
 
 UnaryFn f32_function(Op op) {
   if (int(op) >= kRealOps) return nullptr;
-  return op < Op::sin ? unary_table().fn[int(op)] : kRareF32.fn[int(op) - int(Op::sin)];
+  return op < Op::sinh ? unary_table().fn[int(op)] : kRareF32.fn[int(op) - int(Op::sinh)];
 }
 
 template <class T>

@@ -2,8 +2,8 @@
 // No alignment is required; y may be x itself (in place), but may not overlap x otherwise. n may be 0.
 //
 // Accuracy of f32 against the exact result, in ULP, where it is not exact:
-//   exp, log, sigmoid, tanh, erf <= 3; elu, selu, celu, silu, softplus, mish <= 4 (silu, mish: for x > -80);
-//   gelu, gelu_tanh: absolute error <= 2e-7 max(1, |x|); the rest (trigonometric, hyperbolic) as libm.
+//   exp, log, sin, cos <= 2; sigmoid, tanh, erf <= 3; tan, elu, selu, celu, silu, softplus, mish <= 4 (x > -80);
+//   gelu, gelu_tanh: absolute error <= 2e-7 max(1, |x|); asin, acos, atan <= 3; the hyperbolic ones as libm.
 // NaN gives NaN; infinities and signed zeros follow the C library. f64 follows libm. f16 and bf16 are computed in f32
 // and rounded once.
 #pragma once

@@ -1,6 +1,7 @@
 // f32 element-wise functions, one loop per operation. The functions themselves are in vec_math-inl.h.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/unary.simd.cc"
+#include <cmath>
 // clang-format off
 #include "kernels/rung_table.h"
 #include "hwy/foreach_target.h"
@@ -17,7 +18,7 @@ HWY_INLINE VF Clamp01(DF d, VF x) { return MinKeepNan(hn::Set(d, 1.0f), MaxKeepN
 
 // log(1 + e^x) = max(x, 0) + log(1 + e^-|x|).
 HWY_INLINE VF Softplus(DF d, VF x) {
-  const VF u = Exp(d, hn::Neg(hn::Abs(x)));
+  const VF u = ExpOfNegative(d, hn::Or(x, hn::SignBit(d)));
   // Below 2^-24 log(1 + u) is u, denormals included.
   const VF tail = hn::IfThenElse(hn::Lt(u, hn::Set(d, 5.9604645e-8f)), u, Log1pUnit(d, u));
   return hn::Add(MaxKeepNan(hn::Zero(d), x), tail);
@@ -80,6 +81,9 @@ HWY_INLINE VF Apply(DF d, VF x, VF a, VF b) {
   if constexpr (kOp == UnaryOp::softsign) return hn::Div(x, hn::Add(one, hn::Abs(x)));
   if constexpr (kOp == UnaryOp::scaled_tanh) return hn::Mul(a, Tanh(d, hn::Mul(b, x)));
   if constexpr (kOp == UnaryOp::affine) return hn::MulAdd(a, x, b);
+  if constexpr (kOp == UnaryOp::asin) return Asin(d, x);
+  if constexpr (kOp == UnaryOp::acos) return Acos(d, x);
+  if constexpr (kOp == UnaryOp::atan) return Atan(d, x);
   if constexpr (kOp == UnaryOp::clip) return MinKeepNan(b, MaxKeepNan(a, x));
 }
 
@@ -92,13 +96,49 @@ void Run(const void* xv, void* yv, size_t n, const UnaryParams& params) {
   const VF a = hn::Set(d, static_cast<float>(params.a));
   const VF b = hn::Set(d, static_cast<float>(params.b));
   size_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {  // two chains at a time
+    const VF v0 = Apply<kOp>(d, hn::LoadU(d, x + i), a, b), v1 = Apply<kOp>(d, hn::LoadU(d, x + i + lanes), a, b);
+    hn::StoreU(v0, d, y + i);
+    hn::StoreU(v1, d, y + i + lanes);
+  }
   for (; i + lanes <= n; i += lanes) hn::StoreU(Apply<kOp>(d, hn::LoadU(d, x + i), a, b), d, y + i);
   if (i < n) StoreTail(Apply<kOp>(d, LoadTail(d, x + i, n - i), a, b), d, y + i, n - i);
 }
 
+// Angles beyond the range of the vector form, infinities and NaN: vectors with one go through libm.
+template <UnaryOp kOp>
+HWY_NOINLINE void FarAngles(const float* x, float* y, size_t n) {
+  for (size_t i = 0; i < n; ++i)
+    y[i] = kOp == UnaryOp::sin ? std::sin(x[i]) : kOp == UnaryOp::cos ? std::cos(x[i]) : std::tan(x[i]);
+}
+
+template <UnaryOp kOp>
+void RunAngles(const void* xv, void* yv, size_t n, const UnaryParams&) {
+  const float* x = static_cast<const float*>(xv);
+  float* y = static_cast<float*>(yv);
+  const DF d;
+  const size_t lanes = hn::Lanes(d);
+  const VF most = hn::Set(d, kMaxAngle);
+  for (size_t i = 0; i < n; i += lanes) {
+    const bool whole = i + lanes <= n;
+    const VF v = whole ? hn::LoadU(d, x + i) : LoadTail(d, x + i, n - i);
+    const MF far = hn::Not(hn::Le(hn::Abs(v), most));
+    if (HWY_UNLIKELY(!hn::AllFalse(d, far))) {
+      FarAngles<kOp>(x + i, y + i, whole ? lanes : n - i);
+      continue;
+    }
+    const VF r = kOp == UnaryOp::sin ? Sin(d, v) : kOp == UnaryOp::cos ? Cos(d, v) : Tan(d, v);
+    if (whole) {
+      hn::StoreU(r, d, y + i);
+    } else {
+      StoreTail(r, d, y + i, n - i);
+    }
+  }
+}
+
 }  // namespace
 
-// In the order of UnaryOp; from sin on there are only plain loops.
+// In the order of UnaryOp; from sinh on there are only plain loops.
 constexpr UnaryTable kTable = {{
     &Run<UnaryOp::identity>,    &Run<UnaryOp::abs>,       &Run<UnaryOp::neg>,        &Run<UnaryOp::sign>,
     &Run<UnaryOp::floor>,       &Run<UnaryOp::ceil>,      &Run<UnaryOp::round>,      &Run<UnaryOp::trunc>,
@@ -108,7 +148,9 @@ constexpr UnaryTable kTable = {{
     &Run<UnaryOp::shrink>,      &Run<UnaryOp::sigmoid>,   &Run<UnaryOp::tanh>,       &Run<UnaryOp::erf>,
     &Run<UnaryOp::gelu>,        &Run<UnaryOp::gelu_tanh>, &Run<UnaryOp::silu>,       &Run<UnaryOp::hard_sigmoid>,
     &Run<UnaryOp::hard_swish>,  &Run<UnaryOp::mish>,      &Run<UnaryOp::softplus>,   &Run<UnaryOp::softsign>,
-    &Run<UnaryOp::scaled_tanh>, &Run<UnaryOp::affine>,    &Run<UnaryOp::clip>,
+    &Run<UnaryOp::scaled_tanh>, &Run<UnaryOp::affine>,    &Run<UnaryOp::clip>,       &RunAngles<UnaryOp::sin>,
+    &RunAngles<UnaryOp::cos>,   &RunAngles<UnaryOp::tan>, &Run<UnaryOp::asin>,       &Run<UnaryOp::acos>,
+    &Run<UnaryOp::atan>,
 }};
 
 }  // namespace trunnion::kernels::HWY_NAMESPACE
@@ -116,7 +158,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace trunnion::kernels {
-static_assert(int(UnaryOp::clip) == 34, "kTable lists the operations in this order");
+static_assert(int(UnaryOp::atan) == 40, "kTable lists the operations in this order");
 const UnaryTable& unary_table() { TRN_RUNG_TABLE(kTable) }
 }  // namespace trunnion::kernels
 #endif

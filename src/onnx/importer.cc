@@ -110,7 +110,7 @@ class Importer {
           out.emplace(t.name, *replaced);
           continue;
         }
-      TRN_ASSIGN(Tensor tensor, decode_tensor(t, source_));
+      TRN_ASSIGN(Tensor tensor, decode_tensor(t, source_, true));
       out.emplace(t.name, std::move(tensor));
     }
     for (const auto& s : view.sparse_initializers) {

@@ -61,7 +61,8 @@ void read_varints(Bytes bytes, void* out) {
 
 class TensorDecoder {
  public:
-  TensorDecoder(const TensorProtoView& tensor, const TensorSource& source) : t_(tensor), source_(source) {}
+  TensorDecoder(const TensorProtoView& tensor, const TensorSource& source, bool any_alignment)
+      : t_(tensor), source_(source), any_alignment_(any_alignment) {}
 
   Result<Tensor> decode() {
     const auto type = dtype_from_code(t_.data_type);
@@ -125,7 +126,8 @@ class TensorDecoder {
 
   Result<Tensor> borrow_or_copy(Bytes bytes, const std::shared_ptr<const void>& keep_alive) {
     const size_t alignment = std::clamp<size_t>(size_of(type_), 1, 8);
-    const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % alignment == 0;
+    const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % alignment == 0 ||
+                         (any_alignment_ && type_ == DType::f32 && bytes.size() >= kTold);
     // A bool other than 0 and 1 must not reach C++ code.
     const bool clean = type_ != DType::boolean || std::all_of(bytes.begin(), bytes.end(),
                                                               [](std::byte b) { return static_cast<uint8_t>(b) <= 1; });
@@ -178,6 +180,7 @@ class TensorDecoder {
 
   const TensorProtoView& t_;
   const TensorSource& source_;
+  bool any_alignment_;
   DType type_ = DType::undefined;
   int64_t count_ = 0;
   uint64_t bytes_ = 0;
@@ -201,8 +204,8 @@ int64_t dense_position(const SparseTensor& s, int64_t n) {
 
 }  // namespace
 
-Result<Tensor> decode_tensor(const TensorProtoView& tensor, const TensorSource& source) {
-  return TensorDecoder(tensor, source).decode();
+Result<Tensor> decode_tensor(const TensorProtoView& tensor, const TensorSource& source, bool initializer) {
+  return TensorDecoder(tensor, source, initializer && source.any_alignment).decode();
 }
 
 Result<SparseTensor> decode_sparse_tensor(const SparseTensorView& sparse, const TensorSource& source) {

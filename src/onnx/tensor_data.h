@@ -17,11 +17,13 @@ struct TensorSource {
   std::shared_ptr<const void> keep_alive;  // of the model's bytes; null: they will go away, so everything is copied
   ExternalData* external = nullptr;        // null: tensors with external data are an error
   std::function<void(Bytes)> copied;       // optional; called for large parts of the bytes that nobody reads again
+  bool any_alignment = false;              // large f32 initializers are borrowed from whatever byte they begin at
 };
 
 // Raw and external data that is aligned for its element type is borrowed (it must not be written), everything else is
 // copied. Errors name the tensor, its shape, and the expected and found counts; nothing is allocated before they agree.
-Result<Tensor> decode_tensor(const TensorProtoView& tensor, const TensorSource& source);
+// `initializer`: TensorSource::any_alignment holds for it.
+Result<Tensor> decode_tensor(const TensorProtoView& tensor, const TensorSource& source, bool initializer = false);
 
 // In coordinate form, indices checked against the shape.
 Result<SparseTensor> decode_sparse_tensor(const SparseTensorView& sparse, const TensorSource& source);

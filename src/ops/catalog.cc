@@ -44,7 +44,7 @@ Status apply_schema(const ir::Node& node, std::span<ir::Fact> outputs) {
 // Elements of a constant, also of one that still is a node of its own.
 const Tensor* known_elements(const ir::Value* v) {
   if (!v) return nullptr;
-  if (v->is_constant()) return &v->constant();
+  if (v->is_constant()) return v->constant().raw() || v->constant().count() == 0 ? &v->constant() : nullptr;
   const ir::Node* n = v->producer();
   return n && n->op_type() == "Constant" && n->domain().empty() ? n->tensor_attr("value") : nullptr;
 }

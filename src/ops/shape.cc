@@ -25,6 +25,18 @@ Result<std::vector<int>> normalize_axes(std::span<const int64_t> axes, int64_t r
   return out;
 }
 
+namespace {
+
+// y is x or 1 whenever shapes with the two at one axis broadcast: it is at most the symbol x, and 1 where that is 1.
+bool is_bounded_by(const Dim& y, const Dim& x) {
+  if (!x.symbol_name() || y.is_int() || !(dim_max(x, y) == x)) return false;
+  const auto at_one = y.evaluate(
+      [&](std::string_view name) { return name == *x.symbol_name() ? std::optional<int64_t>(1) : std::nullopt; });
+  return at_one == 1;
+}
+
+}  // namespace
+
 Result<SymShape> broadcast_shapes(const SymShape& a, const SymShape& b) {
   const size_t rank = std::max(a.size(), b.size());
   SymShape out(rank);
@@ -41,6 +53,10 @@ Result<SymShape> broadcast_shapes(const SymShape& a, const SymShape& b) {
     else if (x.is_int())
       out[i] = x;
     else if (y.is_int())
+      out[i] = y;
+    else if (is_bounded_by(y, x))
+      out[i] = x;
+    else if (is_bounded_by(x, y))
       out[i] = y;
   }
   return out;

@@ -58,8 +58,8 @@ uint64_t hash_of(const ir::Node& n) {
   for (const ir::Attr& a : n.attrs()) {  // in any order; the names are enough with the integers, which differ most
     uint64_t one = hash64(a.name);
     if (const auto* i = a.get<int64_t>()) one = hash_combine(one, static_cast<uint64_t>(*i));
-    if (const auto* is = a.get<ir::Attr::Ints>())
-      for (const int64_t i : *is) one = hash_combine(one, static_cast<uint64_t>(i));
+    if (const auto* is = a.get<ir::Attr::Ints>())  // the first ones: a forest has millions
+      for (size_t i = 0; i < is->size() && i < 64; ++i) one = hash_combine(one, static_cast<uint64_t>((*is)[i]));
     h += one;
   }
   return h;

@@ -7,6 +7,7 @@
 #include "ops/catalog.h"
 #include "passes/clean.h"
 #include "passes/rules.h"
+#include "tensor/alignment.h"
 
 namespace trunnion::passes {
 namespace {
@@ -187,7 +188,10 @@ Result<std::vector<Tensor>> values_of(const ir::Node& n, FoldBudget& budget, con
   std::vector<const Value*> pointers;
   inputs.reserve(n.inputs().size());
   for (const ir::Value* v : n.inputs()) {
-    if (v) inputs.emplace_back(v->constant());
+    if (v) {
+      TRN_ASSIGN(Tensor t, aligned(v->constant()));
+      inputs.emplace_back(std::move(t));
+    }
     pointers.push_back(v ? &inputs.back() : nullptr);
   }
   auto values = ops::evaluate(n, pointers);

@@ -1,12 +1,14 @@
 // A pass: a named rewrite of a graph. passes/clean.cc holds the one portable list; a provider brings its own.
 #pragma once
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/log.h"
+#include "base/precision.h"
 #include "base/status.h"
 #include "ir/graph.h"
 
@@ -19,8 +21,10 @@ struct PassContext {
                                << 30;  // ... unless it serves as weights only; of those not more than this in all
   int64_t fold_growth_bytes = int64_t{128}
                               << 20;  // what folding may add in all, beyond the size of the model's own constants
+  PrecisionChoice precision;          // what rewrites may do to the bits
   const Logger* log = nullptr;        // rewrites are told at verbose
   int changes = 0;                    // how many rewrites the running pass made
+  const char* running = nullptr;      // the pass that runs, or that ran last
 
   // Spent of the limits above. The size of the model's constants is measured when the first one is folded.
   int64_t folded_weights = 0, folded_growth = 0, model_constants = -1;
@@ -49,6 +53,17 @@ struct RunOptions {
 // something.
 Status run_passes(ir::Graph& graph, std::span<const Pass> list, PassContext& context, const RunOptions& options,
                   std::vector<PassRecord>& records);
+
+// A pass that failed or broke the graph, and how.
+struct PassFault {
+  std::string pass;
+  std::string message;
+};
+
+// run_passes for lists that a graph can do without: a pass that fails, or that leaves an invalid graph, is undone and
+// left out. `graph` is another one then: the list has run anew, without that pass, over a copy of what came in.
+Status run_passes_or_undo(std::unique_ptr<ir::Graph>& graph, std::span<const Pass> list, PassContext& context,
+                          const RunOptions& options, std::vector<PassRecord>& records, std::vector<PassFault>& faults);
 
 // The portable list, in order: folding, eliminations, common subexpressions, dead code. Never introduces an operator.
 std::span<const Pass> clean();

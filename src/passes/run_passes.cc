@@ -24,6 +24,7 @@ Status run_passes(ir::Graph& graph, std::span<const Pass> list, PassContext& con
     for (const Pass& pass : list) {
       if (std::find(options.disabled.begin(), options.disabled.end(), pass.name) != options.disabled.end()) continue;
       context.changes = 0;
+      context.running = pass.name;
       const int64_t begin = os::monotonic_ns();
       if (auto s = run_deep(pass, graph, context); !s.ok()) return s.with_context(std::string("pass ") + pass.name);
       if (context.changes) {
@@ -39,6 +40,32 @@ Status run_passes(ir::Graph& graph, std::span<const Pass> list, PassContext& con
     if (!changed) break;
   }
   return {};
+}
+
+Status run_passes_or_undo(std::unique_ptr<ir::Graph>& graph, std::span<const Pass> list, PassContext& context,
+                          const RunOptions& options, std::vector<PassRecord>& records, std::vector<PassFault>& faults) {
+  RunOptions run = options;
+  const size_t recorded = records.size();
+  const PassContext untouched = context;
+  for (;;) {
+    std::unique_ptr<ir::Graph> before = graph->clone();
+    const Status failed = run_passes(*graph, list, context, run, records);
+    const Status broken = failed.ok() ? ir::verify(*graph) : Status{};
+    if (failed.ok() && broken.ok()) return {};
+    const std::string pass = context.running ? context.running : "";
+    graph = std::move(before);
+    context = untouched;
+    records.resize(recorded);
+    if (!failed.ok()) {
+      faults.push_back({pass, std::string(failed.message())});
+      run.disabled.push_back(pass);
+    } else if (!run.verify) {
+      run.verify = true;  // which of them it was shows when the graph is checked after each
+    } else {
+      faults.push_back({"", std::string(broken.message())});  // none owns up to it: do without all
+      return {};
+    }
+  }
 }
 
 }  // namespace trunnion::passes

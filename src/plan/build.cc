@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "plan/program.h"
+#include "tensor/alignment.h"
 
 namespace trunnion::plan {
 namespace {
@@ -68,15 +69,23 @@ class Builder {
         step.executable = compiled->get();
         p.executables.push_back(std::move(compiled).value());
       }
+      Status status;
       for_each_read(*n, [&](const ir::Value& v, int input) {
         Readers& r = readers[static_cast<size_t>(v.id())];
         r.some = r.some || input < 0 || !step.executable || step.executable->reads_input(input);
-        if (--r.left > 0 || r.some || v.output_uses() > 0 || v.constant().count() == 0) return;
+        if (--r.left > 0) return;
+        if (r.some && !is_aligned(v.constant()) && n->op_type() != "Gather") {  // it was to be packed, but was not
+          auto even = aligned(v.constant());
+          if (even.ok()) p.values[static_cast<size_t>(id_of(&v))].constant = std::move(even).value();
+          status = even.status();
+        }
+        if (r.some || v.output_uses() > 0 || v.constant().count() == 0) return;
         // Given back at once: a copy of all weights beside the packed ones is never needed.
         Tensor& constant = p.values[static_cast<size_t>(id_of(&v))].constant;
         constant = Tensor::borrow(constant.dtype(), constant.shape(), nullptr, nullptr);
         packed_(v);
       });
+      TRN_TRY(std::move(status));
       p.steps.push_back(std::move(step));
     }
     for (const ir::Value* v : graph.outputs()) p.outputs.push_back(id_of(v));

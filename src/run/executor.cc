@@ -114,7 +114,7 @@ Status run_planned(const plan::Segment& segment, Frame& frame, const RunEnv& env
     const plan::Step& step = frame.program.steps[static_cast<size_t>(planned.step)];
     const int64_t begin = env.recorder ? os::monotonic_ns() : 0;
     Status s = planned.executable->run(frame.contexts[static_cast<size_t>(planned.step)]);
-    if (env.recorder) env.recorder->step(step, begin, os::monotonic_ns());
+    if (env.recorder) frame.record(step, begin, os::monotonic_ns());
     if (!s.ok()) return step_error(step, s);
     if (!frame.task_error.ok()) return step_error(step, frame.task_error);
   }
@@ -137,7 +137,7 @@ Status Executor::run_segments(Frame& frame, PlanCache::SegmentPtr segment, const
     Status s =
         step.kind == plan::Step::Kind::kernel ? frame.run_dynamic(index) : run_control_flow(*this, index, frame, env);
     if (s.ok()) s = frame.task_error;
-    if (env.recorder) env.recorder->step(step, begin, os::monotonic_ns());
+    if (env.recorder) frame.record(step, begin, os::monotonic_ns());
     if (!s.ok()) return step_error(step, s);
     TRN_ASSIGN(segment, next_segment(segment, frame));
     frame.release_before(index + 1);

@@ -14,11 +14,28 @@
 
 namespace trunnion::run {
 
-// Times of executed steps, for the profile. Called on the thread that runs the program.
+// What one thread did in the loops of a step.
+struct ThreadShare {
+  uint64_t thread = 0;  // as the system's tools show it
+  int core = -1;        // where it was last; -1: unknown
+  int64_t ranges = 0, ns = 0;
+};
+
+// An executed step as a profile has it.
+struct StepRecord {
+  const plan::Program& program;
+  const plan::Step& step;
+  std::span<const TensorView> values;    // by value id: types and shapes; elements may be gone
+  std::span<const int64_t> grains;       // of the loops that were offered to the pool, in order
+  std::span<const ThreadShare> threads;  // that took part in them
+  int64_t begin_ns = 0, end_ns = 0;
+};
+
+// Gets what is executed, for the profile. Called on the thread that runs the program.
 class Recorder {
  public:
   virtual ~Recorder() = default;
-  virtual void step(const plan::Step& step, int64_t begin_ns, int64_t end_ns) = 0;
+  virtual void step(const StepRecord& record) = 0;
 };
 
 // What one call of a session brings along.

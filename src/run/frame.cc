@@ -307,9 +307,31 @@ void Frame::parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t,
     fn(0, count);
     return;
   }
+  if (env->recorder) return recorded_loop(count, grain, fn);
   auto s = env->pool->parallel_for(
       count, grain, [&](int64_t b, int64_t e) { fn(b, e); }, env->threads);
   if (!s.ok()) task_error = std::move(s);
+}
+
+void Frame::recorded_loop(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_t)> fn) {
+  if (!loops_) loops_ = std::make_unique<LoopTimes>();
+  loops_->grains.push_back(grain);
+  auto s = env->pool->parallel_for(
+      count, grain,
+      [&](int64_t b, int64_t e) {
+        const int64_t begin = os::monotonic_ns();
+        fn(b, e);
+        loops_->add(os::monotonic_ns() - begin);
+      },
+      env->threads);
+  if (!s.ok()) task_error = std::move(s);
+}
+
+void Frame::record(const plan::Step& step, int64_t begin_ns, int64_t end_ns) {
+  if (!loops_) loops_ = std::make_unique<LoopTimes>();
+  env->recorder->step({program, step, views, loops_->grains, loops_->threads, begin_ns, end_ns});
+  loops_->grains.clear();
+  loops_->threads.clear();
 }
 
 Result<TensorView*> Frame::allocate_output(int i, DType dtype, std::span<const int64_t> dims) {

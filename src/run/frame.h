@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "run/executor.h"
+#include "run/loop_times.h"
 
 namespace trunnion::run {
 
@@ -53,6 +54,7 @@ class Frame final : public ops::KernelHost {
   // Sets a value that a control-flow or dynamic step made.
   void set_value(int value, trunnion::Value v);
   void release_before(int step);  // dynamic values that neither it nor a later step needs
+  void record(const plan::Step& step, int64_t begin_ns, int64_t end_ns);  // tells the run's recorder
 
   // ops::KernelHost
   void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_t)> fn) override;
@@ -83,6 +85,7 @@ class Frame final : public ops::KernelHost {
   };
   Status bind_outputs(const Bound& bound, std::span<trunnion::Value> outputs, std::span<const bool> given);
   Result<Block> take_block(size_t bytes);
+  void recorded_loop(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_t)> fn);
   Result<Tensor> fresh(DType dtype, std::span<const int64_t> dims) const;  // for what may leave the run
   bool shared_out(int value) const;  // what is held may be handed out: nobody writes it again
 
@@ -99,6 +102,7 @@ class Frame final : public ops::KernelHost {
   Tensor ignored_;                           // an output that nobody wants, and
   TensorView unwanted_;                      // where its step puts it
   const plan::Step* current_ = nullptr;
+  std::unique_ptr<LoopTimes> loops_;  // of the step that runs, in a run that is recorded
 };
 
 }  // namespace trunnion::run

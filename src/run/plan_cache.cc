@@ -35,6 +35,16 @@ bool matches(const std::vector<int64_t>& key, const KeyItems& items) {
   return at == end;
 }
 
+// What a kernel keeps for a plan is known to the kernel alone: a table or two.
+constexpr size_t kStateBytes = 768;
+
+size_t bytes_of(const plan::Segment& s) {
+  size_t n = sizeof s + s.steps.size() * sizeof(plan::PlannedStep) + s.spots.size() * sizeof(plan::Spot);
+  for (const auto& step : s.steps) n += step.state ? kStateBytes : 0;
+  for (const Tensor& t : s.constants) n += sizeof t + t.bytes();
+  return n;
+}
+
 }  // namespace
 
 PlanCache::Entry* PlanCache::look_up(Shelf& shelf, const plan::Segment* after, const KeyItems& key) {
@@ -56,30 +66,43 @@ PlanCache::SegmentPtr PlanCache::find(const plan::Segment* after, const KeyItems
 }
 
 PlanCache::SegmentPtr PlanCache::add(SegmentPtr after, const KeyItems& items, SegmentPtr segment) {
-  Entry fresh{std::move(after), key_of(items), std::move(segment), 0};
+  const size_t bytes = bytes_of(*segment);
+  Entry fresh{std::move(after), key_of(items), std::move(segment), 0, bytes};
   std::vector<Entry> gone;  // destroyed after the lock is free
   std::lock_guard guard(lock_);
   Shelf& to = shelf(fresh.after.get());
   if (const Entry* e = look_up(to, fresh.after.get(), items)) return e->segment;
-  if (to.entries.size() >= (fresh.after ? kMaxFollowers : kMaxRoots)) {
+  const bool root = !fresh.after;
+  const size_t most = root ? kMaxRoots : kMaxFollowers, least = root ? kLeastRoots : kLeastFollowers;
+  const size_t most_bytes = root ? kMaxRootBytes : kMaxFollowerBytes;
+  while (to.entries.size() >= most || (to.bytes + bytes > most_bytes && to.entries.size() >= least)) {
     const auto oldest = std::min_element(to.entries.begin(), to.entries.end(),
                                          [](const Entry& a, const Entry& b) { return a.used < b.used; });
-    gone.push_back(std::exchange(*oldest, std::move(to.entries.back())));
-    to.entries.pop_back();
+    size_t first = gone.size();
+    take(to, static_cast<size_t>(oldest - to.entries.begin()), gone);
     // Nobody will ask for what followed it, nor for what followed that.
-    for (size_t i = 0; i < gone.size(); ++i) {
-      const plan::Segment* lost = gone[i].segment.get();
-      for (size_t k = followers_.entries.size(); k-- > 0;) {
-        if (followers_.entries[k].after.get() != lost) continue;
-        gone.push_back(std::exchange(followers_.entries[k], std::move(followers_.entries.back())));
-        followers_.entries.pop_back();
-      }
+    for (; first < gone.size(); ++first) {
+      const plan::Segment* lost = gone[first].segment.get();
+      for (size_t k = followers_.entries.size(); k-- > 0;)
+        if (followers_.entries[k].after.get() == lost) take(followers_, k, gone);
     }
   }
   fresh.used = ++clock_;
+  to.bytes += bytes;
   to.entries.push_back(std::move(fresh));
   to.recent = to.entries.size() - 1;
   return to.entries.back().segment;
+}
+
+void PlanCache::take(Shelf& shelf, size_t at, std::vector<Entry>& to) {
+  shelf.bytes -= shelf.entries[at].bytes;
+  to.push_back(std::exchange(shelf.entries[at], std::move(shelf.entries.back())));
+  shelf.entries.pop_back();
+}
+
+size_t PlanCache::bytes() const {
+  std::lock_guard guard(lock_);
+  return roots_.bytes + followers_.bytes;
 }
 
 size_t PlanCache::roots() const {

@@ -27,6 +27,9 @@ class PlanCache {
   using SegmentPtr = std::shared_ptr<const plan::Segment>;
   static constexpr size_t kMaxRoots = 64;       // plans for the start of the program
   static constexpr size_t kMaxFollowers = 256;  // all others
+  // About so many bytes are kept, but always a few plans: a run may need many followers.
+  static constexpr size_t kMaxRootBytes = size_t{4} << 20, kMaxFollowerBytes = size_t{16} << 20;
+  static constexpr size_t kLeastRoots = 4, kLeastFollowers = 64;
 
   // `after` is null for the start of the program. Null when there is no such plan.
   SegmentPtr find(const plan::Segment* after, const KeyItems& key);
@@ -36,6 +39,7 @@ class PlanCache {
 
   size_t roots() const;
   size_t followers() const;
+  size_t bytes() const;  // of all plans, about
 
  private:
   struct Entry {
@@ -43,12 +47,15 @@ class PlanCache {
     std::vector<int64_t> key;
     SegmentPtr segment;
     uint64_t used = 0;
+    size_t bytes = 0;
   };
   struct Shelf {
     std::vector<Entry> entries;
+    size_t bytes = 0;
     size_t recent = 0;  // where the last look-up found something
   };
   Shelf& shelf(const plan::Segment* after) { return after ? followers_ : roots_; }
+  static void take(Shelf& shelf, size_t at, std::vector<Entry>& to);
   Entry* look_up(Shelf& shelf, const plan::Segment* after, const KeyItems& key);
 
   mutable ForkLock lock_;

@@ -63,6 +63,22 @@ TEST(PlanCache, TheLeastRecentlyUsedGoes) {
   EXPECT_EQ(second.use_count(), 1);  // ours
 }
 
+TEST(PlanCache, LargePlansAreFew) {
+  PlanCache cache;
+  const int64_t dims[] = {1 << 20};
+  for (int64_t n = 0; n < 20; ++n) {
+    auto large = std::make_shared<plan::Segment>();
+    auto t = Tensor::allocate(DType::u8, dims);
+    ASSERT_TRUE(t.ok());
+    large->constants.push_back(std::move(t).value());
+    cache.add(nullptr, Key(n), large);
+    EXPECT_LE(cache.bytes(), PlanCache::kLeastRoots * ((size_t{1} << 20) + 1000));
+  }
+  EXPECT_GE(cache.roots(), PlanCache::kLeastRoots - 1);
+  EXPECT_NE(cache.find(nullptr, Key(19)), nullptr);
+  EXPECT_EQ(cache.find(nullptr, Key(0)), nullptr);
+}
+
 TEST(PlanCache, FollowersGoWithWhatTheyFollow) {
   PlanCache cache;
   auto root = cache.add(nullptr, Key(0), segment());

@@ -22,11 +22,17 @@ constexpr KeyKind kOurs = KeyKind::ours, kAccepted = KeyKind::accepted;
 // Names from ONNX Runtime's session configuration; those marked ours have an effect (or are what we always do).
 constexpr Row kRows[] = {
     {"session.strict_config", kOurs, Check::flag},
+    {"precision", kOurs, Check::text},
+    {"precision.nodes", kOurs, Check::text},
     {"session.random_seed", kOurs, Check::natural},
+    {"session.cache_dir", kOurs, Check::text},
+    {"session.cache_max_bytes", kOurs, Check::natural},
     {"session.map_model", kOurs, Check::flag},
     {"session.disable_prepacking", kOurs, Check::flag},
     {"session.disable_cpu_ep_fallback", kOurs, Check::flag},
     {"session.strict_placement", kOurs, Check::flag},
+    {"session.placement", kOurs, Check::text},
+    {"session.placement_costs", kOurs, Check::text},
     {"session.intra_op.allow_spinning", kOurs, Check::flag},
     {"session.intra_op_thread_affinities", kOurs, Check::text},
     {"session.model_external_initializers_file_folder_path", kOurs, Check::text},

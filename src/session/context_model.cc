@@ -77,6 +77,8 @@ Status write_context_model(const ir::Model& model, const plan::Placement& placem
   compiled.model_version = model.model_version;
   compiled.has_model_version = model.has_model_version;
   compiled.metadata = model.metadata;
+  for (const auto& [provider, text] : placement.compatibility)
+    compiled.metadata.emplace_back("ep_compatibility_info." + provider, text);
   compiled.graph = model.graph->clone();
   ir::Graph& graph = *compiled.graph;
   for (ir::Node* n = graph.first(); n;) {

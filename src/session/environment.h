@@ -1,4 +1,4 @@
-// What the sessions of a process share: the log and the thread pool.
+// What the sessions of a process share: the log, the thread pool, packed operands.
 #pragma once
 #include <memory>
 
@@ -7,9 +7,12 @@
 
 namespace trunnion::session {
 
+class PackStore;
+
 struct Environment {
   Logger logger;
   std::shared_ptr<ThreadPool> pool;  // null: ThreadPool::shared() when first needed
+  std::shared_ptr<PackStore> packs;  // null: sessions share no packed operands
 };
 
 }  // namespace trunnion::session

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "ir/inline.h"
 #include "ops/catalog.h"
+#include "plan/node_cost.h"
 
 namespace trunnion::session {
 namespace {
@@ -60,7 +61,7 @@ void visit(ir::Graph& graph, Totals& t, bool shapes) {
         if (auto s = ops::can_run(*n); !s.ok()) t.problems.push_back(s.message());
     }
     if (!shapes) continue;
-    t.flops = t.flops + node_flops(*n);
+    t.flops = t.flops + plan::node_cost(*n).flops;
     for (const ir::Value* v : n->outputs())
       if (v && v->fact.type.is_tensor())
         t.activation_bytes = t.activation_bytes + count_of(v) * Dim(static_cast<int64_t>(size_of(v->fact.dtype())));
@@ -68,34 +69,6 @@ void visit(ir::Graph& graph, Totals& t, bool shapes) {
 }
 
 }  // namespace
-
-Dim node_flops(const ir::Node& n) {
-  const std::string& op = n.op_type();
-  const auto fact = [&](int i) -> const ir::Fact* {
-    return n.input(i) && n.input(i)->fact.has_rank() ? &n.input(i)->fact : nullptr;
-  };
-  const bool conv = op == "Conv" || op == "ConvInteger" || op == "QLinearConv";
-  if (conv || op == "ConvTranspose") {
-    const ir::Fact* w = fact(op == "QLinearConv" ? 3 : 1);
-    if (!w || w->rank() < 3) return {};
-    Dim taps = 1;
-    for (int i = 1; i < w->rank(); ++i) taps = taps * w->dim(i);
-    return Dim(2) * taps * (conv ? count_of(n.output(0)) : count_of(n.input(0)));
-  }
-  if (op == "MatMul" || op == "MatMulInteger" || op == "QLinearMatMul" || op == "Gemm") {
-    const ir::Fact* a = fact(0);
-    if (!a || a->rank() < 1) return {};
-    const int k = op == "Gemm" && n.attr("transA", 0) != 0 ? 0 : a->rank() - 1;
-    return Dim(2) * a->dim(k) * count_of(n.output(0));
-  }
-  if (op == "MatMulNBits") return Dim(2) * Dim(n.attr("K", 0)) * count_of(n.output(0));
-  if (op == "LSTM" || op == "GRU" || op == "RNN") {
-    const ir::Fact *x = fact(0), *w = fact(1), *r = fact(2);
-    if (!x || !w || !r || x->rank() != 3 || w->rank() != 3 || r->rank() != 3) return {};
-    return Dim(2) * x->dim(0) * x->dim(1) * w->dim(0) * w->dim(1) * (w->dim(2) + r->dim(2));
-  }
-  return 0;
-}
 
 Result<std::string> inspect_model(const Environment& environment, const std::string& path, const Options& options) {
   TRN_ASSIGN(auto model, Session::read_model(environment, path, options));

@@ -15,7 +15,4 @@ namespace trunnion::session {
 // Fails only when the file cannot be read as a model.
 Result<std::string> inspect_model(const Environment& environment, const std::string& path, const Options& options);
 
-// Multiply-adds of products, convolutions and recurrent layers, counted as 2; 0 for everything else.
-Dim node_flops(const ir::Node& node);
-
 }  // namespace trunnion::session

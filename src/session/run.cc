@@ -159,8 +159,8 @@ Status Session::run_call(Call& call, const RunOptions& options, std::span<const 
   env.terminate = &options.terminate;
   std::unique_ptr<Profile> own;
   if (options.profiling)
-    own =
-        std::make_unique<Profile>(options.profile_prefix.empty() ? "onnxruntime_run_profile" : options.profile_prefix);
+    own = std::make_unique<Profile>(options.profile_prefix.empty() ? "onnxruntime_run_profile" : options.profile_prefix,
+                                    placement_);
   auto* profile = own ? own.get() : profile_.get();
   env.recorder = profile;
   env.blocks = blocks_.get();
@@ -171,6 +171,7 @@ Status Session::run_call(Call& call, const RunOptions& options, std::span<const 
     // Workers that have helped once stay awake through the serial parts between two loops.
     std::optional<ThreadPool::KeepAwake> awake;
     if (pool_ && threads_ > 1) awake.emplace(*pool_);
+    const int64_t started = profile ? os::monotonic_ns() : 0;
     if (straight) {  // results go straight to the caller's entries
       status = executor_->run(env, call.feeds, outputs);
     } else {
@@ -190,6 +191,7 @@ Status Session::run_call(Call& call, const RunOptions& options, std::span<const 
         status = hand_out(call.ports[k], call.all[port], call.given[port], outputs[k]);
       }
     }
+    if (profile) profile->event("Session", "SequentialExecutor::Execute", started, os::monotonic_ns());
   }
   if (status.ok() && !declared_.empty()) check_declared(call, outputs);
   if (blocks_) {
@@ -207,6 +209,34 @@ Status Session::run_call(Call& call, const RunOptions& options, std::span<const 
     if (blocks_) blocks_->clear();
   }
   return status;
+}
+
+// Every provider that was told of the beginning is told of the end.
+Status Session::run_with_providers(Call& call, const RunOptions& options, std::span<const char* const> input_names,
+                                   std::span<const Value* const> inputs, std::span<const char* const> output_names,
+                                   std::span<Value> outputs, size_t concurrent) {
+  if (providers_.size() == 1) return run_call(call, options, input_names, inputs, output_names, outputs, concurrent);
+  std::vector<std::unique_lock<std::mutex>> alone;
+  for (std::mutex* one : one_run_) alone.emplace_back(*one);
+  Status status;
+  size_t started = 0;
+  for (; started < providers_.size() && status.ok(); ++started) status = providers_[started]->run_started(&options);
+  if (status.ok()) status = run_call(call, options, input_names, inputs, output_names, outputs, concurrent);
+  for (size_t i = 0; i < started; ++i)
+    if (Status s = providers_[i]->run_ended(&options); !s.ok() && status.ok()) status = std::move(s);
+  return status;
+}
+
+Status Session::set_dynamic_options(std::span<const char* const> keys, std::span<const char* const> values) {
+  Status status;
+  bool taken = keys.empty() || providers_.size() == 1;
+  for (size_t i = 0; i < providers_.size(); ++i) {
+    if (static_cast<int>(i) == cpu_) continue;
+    Status s = providers_[i]->set_dynamic_options(keys, values);
+    taken = taken || s.ok();
+    if (status.ok()) status = std::move(s);
+  }
+  return taken ? Status() : status;
 }
 
 Status Session::check_call(const RunOptions& options) {
@@ -237,7 +267,7 @@ Status Session::run(const RunOptions& options, std::span<const char* const> inpu
     concurrent = most_calls_;
   }
   if (!call) call = std::make_unique<Call>();
-  Status status = run_call(*call, options, input_names, inputs, output_names, outputs, concurrent);
+  Status status = run_with_providers(*call, options, input_names, inputs, output_names, outputs, concurrent);
   call->feeds.clear();
   call->all.clear();
   std::lock_guard guard(calls_lock_);

@@ -1,8 +1,11 @@
 #include "session/session.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
+#include "base/cpu_info.h"
+#include "base/edit_distance.h"
 #include "base/error.h"
 #include "base/os.h"
 #include "ep/cpu/cpu_provider.h"
@@ -18,6 +21,10 @@
 #include "session/check_options.h"
 #include "session/context_model.h"
 #include "session/declared_shapes.h"
+#include "session/pack_room.h"
+#include "session/placement_options.h"
+#include "session/precision_options.h"
+#include "session/weights.h"
 
 namespace trunnion::session {
 namespace {
@@ -48,6 +55,14 @@ std::vector<std::string> split(std::string_view text, char by) {
   return out;
 }
 
+// Whether nobody but this engine and its CPU provider sees the graph.
+bool only_cpu(const Options& options) {
+  for (const auto& choice : options.providers)
+    if (choice.name != kCpu) return false;
+  return !options.custom_operators && !options.optimized_model_sink && options.optimized_model_path.empty() &&
+         !options.flag("ep.context_enable");
+}
+
 // The error with the file in front, in ONNX Runtime's words. A model out of memory has no name.
 Status of_file(const std::string& path, Status status) {
   if (status.ok() || path.empty() || status.message().starts_with("Load model from ")) return status;
@@ -68,7 +83,7 @@ Result<std::unique_ptr<Session>> Session::load(const Environment& environment, M
   if (s.options_.log_sink) s.logger_ = Logger(s.options_.log_sink, s.logger_.lowest(), s.logger_.id());
   if (!s.options_.log_id.empty()) s.logger_ = s.logger_.with_id(s.options_.log_id);
   if (s.options_.log_severity >= 0) s.logger_ = s.logger_.with_lowest(static_cast<Severity>(s.options_.log_severity));
-  if (s.options_.profiling) s.profile_ = std::make_unique<Profile>(s.options_.profile_prefix);
+  if (s.options_.profiling) s.profile_ = std::make_unique<Profile>(s.options_.profile_prefix, s.placement_);
 
   const auto stage = [&](const char* name, auto&& work) -> Status {
     if (s.options_.cancel_load && s.options_.cancel_load->load())
@@ -96,13 +111,20 @@ Result<std::unique_ptr<Session>> Session::load(const Environment& environment, M
   TRN_TRY(stage("infer", [&] { return of_file(path, s.infer_shapes()); }));
   TRN_TRY(stage("expand", [&] { return passes::expand_operators(graph, &s.logger_); }));
   s.list_ports();  // before passes: names and order are the user's
+  if (s.cache_)
+    TRN_TRY(stage("cache", [&] {
+      if (auto graph = s.cache_->find(*s.model_->graph)) s.uncached_ = std::exchange(s.model_->graph, std::move(graph));
+      return Status();
+    }));
   TRN_TRY(stage("optimize", [&] { return s.optimize(); }));
   TRN_TRY(stage("place", [&] { return s.place(); }));
   TRN_TRY(stage("plan", [&] { return s.build_program(environment); }));
+  for (const auto& p : s.providers_) TRN_TRY(p->session_ready());
   if (s.providers_.size() > 1 && s.placement_.count(0) < static_cast<int>(s.placement_.nodes.size()))
     TRN_LOG(s.logger_, warning, "{}", s.placement_summary());
   else
     TRN_LOG(s.logger_, info, "{}", s.placement_summary());
+  if (s.profile_) s.profile_loading();
   TRN_LOG(s.logger_, info, "Session successfully initialized.");
   return session;
 }
@@ -189,6 +211,8 @@ Status Session::import(ModelSource source) {
     for (const auto& file : external.files())
       if (file->drop_pages(part)) return;
   };
+  // Whoever else looks at the graph gets aligned constants.
+  tensors.any_alignment = only_cpu(options_);
   onnx::ImportOptions how;
   how.path = source.path;
   ModelNames names;
@@ -203,11 +227,18 @@ Status Session::import(ModelSource source) {
       if (!denotation.empty()) names.denotations.emplace(denotation);
       return dimension_override(symbol, denotation);
     };
+  if (only_cpu(options_)) cache_ = ModelCache::of(options_, logger_, *view, bytes);
   TRN_ASSIGN(ir::Model model, onnx::import_model(*view, tensors, how));
   if (!options_.dimension_by_name.empty()) fix_unnamed_dimensions(*model.graph, names);
   TRN_TRY(check_names(options_, names, logger_));
+  if (tensors.any_alignment) TRN_TRY(align_constants(*model.graph));
   model_ = std::make_shared<ir::Model>(std::move(model));
   data_files_ = external.files();
+  if (cache_) {
+    auto files = data_files_;
+    if (file_) files.push_back(file_);
+    cache_->set_files(std::move(files));
+  }
   for (const ir::Value* v : model_->graph->outputs()) outputs_.push_back({v->name(), v->fact.type});
   return {};
 }
@@ -262,6 +293,7 @@ void Session::list_ports() {
 }
 
 Status Session::optimize() {
+  if (uncached_) return {};
   ir::Graph& graph = *model_->graph;
   passes::RunOptions run;
   run.disabled = split(options_.entry("optimization.disable_specified_optimizers").value_or(""), ';');
@@ -317,8 +349,8 @@ Status Session::place() {
     }
     if (!choice.source)
       return error(Code::invalid_argument,
-                   "execution provider '{}' is not available in this build; available: CPUExecutionProvider",
-                   choice.name);
+                   "execution provider '{}' is not available in this build; available: CPUExecutionProvider{}",
+                   choice.name, did_you_mean(choice.name, std::array{kCpu}));
     if (providers_.empty()) ir::separate_names(*model_->graph);  // plugins see names, not pointers
     auto provider = choice.source->make(*model_, logger_);
     if (!provider.ok())
@@ -329,7 +361,13 @@ Status Session::place() {
     cpu_ = static_cast<int>(providers_.size());
     providers_.push_back(ep::make_cpu_provider());
   }
-  TRN_ASSIGN(placement_, plan::place(*model_->graph, providers_));
+  for (const auto& p : providers_)
+    if (std::mutex* one = p->one_run(); one && std::ranges::find(one_run_, one) == one_run_.end())
+      one_run_.push_back(one);
+  std::ranges::sort(one_run_, std::less<>());  // sessions lock them in the same order
+  TRN_ASSIGN(auto how, placement_options(options_, providers_, cpu_));
+  how.compatibility = options_.flag("ep.context_enable");
+  TRN_ASSIGN(placement_, plan::place(*model_->graph, providers_, how));
   TRN_TRY(check_fallback(cpu_listed));
   if (options_.flag("ep.context_enable")) {
     if (providers_.size() == 1)
@@ -345,8 +383,10 @@ Status Session::place() {
     });
     for (ir::Value* v : unused) model_->graph->erase(v);
   }
-  if (options_.optimization_level >= OptimizationLevel::basic) {
-    passes::PassContext context;
+  passes::PassContext context;
+  TRN_ASSIGN(context.precision, precision_options(options_, uncached_ ? *uncached_ : *model_->graph, logger_));
+  const bool any = options_.optimization_level >= OptimizationLevel::basic || context.precision.any(Precision::strict);
+  if (any && !uncached_) {
     context.log = &logger_;
     passes::RunOptions run;
     run.disabled = split(options_.entry("optimization.disable_specified_optimizers").value_or(""), ';');
@@ -355,21 +395,49 @@ Status Session::place() {
     run.verify = true;
 #endif
     const auto pipeline = providers_[static_cast<size_t>(cpu_)]->pipeline(level_of(options_.optimization_level));
-    TRN_TRY(passes::run_passes(*model_->graph, pipeline, context, run, pass_records_));
+    std::vector<passes::PassFault> faults;
+    TRN_TRY(passes::run_passes_or_undo(model_->graph, pipeline, context, run, pass_records_, faults));
+    for (const auto& fault : faults)
+      TRN_LOG(logger_, warning, "The optimizer {} failed and is left out, which may make runs slower: {}",
+              fault.pass.empty() ? "of the CPU provider" : fault.pass, fault.message);
   }
   return {};
 }
 
-Status Session::build_program(const Environment& environment) {
+Status Session::make_kernels(const Environment& environment) {
   ir::Graph& graph = *model_->graph;
   drop_file_pages();  // of weights that fusions have made others of
+  TRN_TRY(align_constants(graph));
+  size_t weights = 0;
+  graph.for_each_value(
+      [&](const ir::Value* v) { weights += v->constant().dtype() == DType::string ? 0 : v->constant().bytes(); });
+  auto files = data_files_;
+  if (file_) files.push_back(file_);
+  PackRoom packs(environment.packs.get(), pool_.get(), threads_, weights, std::move(files));
+  std::optional<CachedPacks> cached;
+  if (uncached_) cached.emplace(cache_->entry());
+  const bool keep = cache_ && !cached;
+  if (keep) packs.record();
   // Weights that kernels have packed are held once: each original goes as soon as the last kernel has read it, and so
-  // do the pages of the file that it was read from.
-  const auto packed = [&](const ir::Value& v) { release_weight(v); };
+  // do the pages of the file that it was read from. An entry of the cache needs those that a kernel packed its own way.
+  std::vector<const ir::Value*> kept;
+  const auto packed = [&](const ir::Value& v) {
+    keep && !packs.recorded(v.constant().raw()) ? kept.push_back(&v) : release_weight(v);
+  };
+  ops::PackScope scope(cached ? static_cast<ops::PackPlace*>(&*cached) : &packs);
   TRN_ASSIGN(program_, plan::build(graph, *providers_[static_cast<size_t>(cpu_)], model_, packed));
+  if (cached && !cached->all_taken()) return error(Code::fail, "the entry has more operands than the kernels packed");
+  if (keep) {
+    cache_->store(*model_, packs.records());
+    for (const ir::Value* v : kept) release_weight(*v);
+  }
   drop_file_pages();
-  data_files_.clear();  // what is still read keeps its file
+  TRN_LOG(logger_, info, "{} bytes of packed operands, {} of them shared with other sessions", packs.packed_bytes(),
+          packs.shared_bytes());
+  return {};
+}
 
+Status Session::build_program(const Environment& environment) {
   // Sessions share one pool, capped by intra_op_num_threads. A pool of its own: for affinities, for threads made by the
   // caller, without spinning, and for more threads than the shared pool has.
   const int asked = options_.intra_op_threads;
@@ -389,6 +457,19 @@ Status Session::build_program(const Environment& environment) {
     threads_ = asked > 0 ? asked : available;
     if (threads_ > 1) pool_ = shared ? shared : ThreadPool::shared();
   }
+  Status made = make_kernels(environment);
+  if (!made.ok() && uncached_) {  // the entry did not fit: as if it were not there
+    cache_->drop(made);
+    model_->graph = std::exchange(uncached_, nullptr);
+    providers_.clear();
+    TRN_TRY(optimize());
+    TRN_TRY(place());
+    made = make_kernels(environment);
+  }
+  TRN_TRY(std::move(made));
+  cache_.reset();
+  uncached_.reset();
+  data_files_.clear();  // what is still read keeps its file
   executor_ = std::make_unique<run::Executor>(*program_, threads_);
   if (options_.cpu_arena) blocks_ = std::make_shared<run::BlockCache>();
   return {};
@@ -430,6 +511,17 @@ Session::Memory Session::memory() const {
 Result<std::string> Session::end_profiling() {
   if (!profile_) return error(Code::fail, "Could not end the profile: profiling is not enabled in the session options");
   return profile_->finish();
+}
+
+// The names under which ONNX Runtime's profile has loading, and what the times of the runs depend on.
+void Session::profile_loading() {
+  const int64_t begin = profile_->start_ns(), end = os::monotonic_ns();
+  const int64_t read = begin + static_cast<int64_t>(timings_.front().milliseconds * 1e6);
+  profile_->event("Session", "model_loading_uri", begin, read);
+  profile_->event("Session", "session_initialization", read, end,
+                  fmt::format("\"precision\" : {},\"cpu\" : {},\"threads\" : \"{}\"",
+                              json_text(options_.entry("precision").value_or("fp32")),
+                              json_text(rung_name(active_rung())), threads_));
 }
 
 int64_t Session::profiling_start_ns() const { return profile_ ? profile_->start_ns() : 0; }

@@ -1,6 +1,7 @@
 // Session: a model made ready to run. Begin with Session::load, whose body is the journey of a model.
 #pragma once
 #include <memory>
+#include <mutex>
 #include <set>
 #include <span>
 #include <string>
@@ -16,6 +17,7 @@
 #include "run/executor.h"
 #include "session/check_options.h"
 #include "session/environment.h"
+#include "session/model_cache.h"
 #include "session/options.h"
 #include "session/profile.h"
 
@@ -60,6 +62,9 @@ class Session {
   Status run(const RunOptions& options, std::span<const char* const> input_names, std::span<const Value* const> inputs,
              std::span<const char* const> output_names, std::span<Value> outputs);
 
+  // Settings that change while the session lives: each provider is told; an error if none takes them.
+  Status set_dynamic_options(std::span<const char* const> keys, std::span<const char* const> values);
+
   // Ends profiling and gives the name of the file written; an error when profiling is off.
   Result<std::string> end_profiling();
   int64_t profiling_start_ns() const;
@@ -88,6 +93,8 @@ class Session {
   Status place();
   Status check_fallback(bool cpu_listed) const;
   Status build_program(const Environment& environment);
+  Status make_kernels(const Environment& environment);
+  void profile_loading();
   void drop_file_pages() const;
   void release_weight(const ir::Value& value) const;
   Status save_optimized_model() const;
@@ -100,6 +107,9 @@ class Session {
     std::vector<Value> all;       // one entry per output, when the caller's are others
   };
   Status check_call(const RunOptions& options);
+  Status run_with_providers(Call& call, const RunOptions& options, std::span<const char* const> input_names,
+                            std::span<const Value* const> inputs, std::span<const char* const> output_names,
+                            std::span<Value> outputs, size_t concurrent);
   void check_declared(const Call& call, std::span<const Value> outputs);
   Status run_call(Call& call, const RunOptions& options, std::span<const char* const> input_names,
                   std::span<const Value* const> inputs, std::span<const char* const> output_names,
@@ -120,6 +130,8 @@ class Session {
   std::shared_ptr<MappedFile> file_;
   std::vector<std::shared_ptr<MappedFile>> data_files_;  // external data, while loading
   std::shared_ptr<ir::Model> model_;
+  std::unique_ptr<ModelCache> cache_;    // while loading; null: none is asked for
+  std::unique_ptr<ir::Graph> uncached_;  // while loading: the graph that one out of the cache stands for
   std::vector<std::unique_ptr<ep::Provider>> providers_;
   int cpu_ = 0;  // the CPU among them
   plan::Placement placement_;
@@ -135,6 +147,7 @@ class Session {
   std::vector<Timing> timings_;
   std::vector<passes::PassRecord> pass_records_;
   std::unique_ptr<Profile> profile_;
+  std::vector<std::mutex*> one_run_;  // held during every run, for providers that cannot have two at once
   ForkLock calls_lock_;
   std::vector<std::unique_ptr<Call>> calls_;  // idle
   size_t most_calls_ = 0;                     // that were ever under way at the same time

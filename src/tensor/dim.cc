@@ -113,6 +113,18 @@ bool operator==(const Dim& a, const Dim& b) {
 }
 
 Dim Dim::function(char op, const Dim& a, const Dim& b) {
+  if (op != '/') {  // max(a, min(a, x)) is a, max(a, max(a, x)) is max(a, x)
+    const auto limits = [](const Dim& d, char kind, const Dim& what) {
+      if (!d.terms_ || d.value_ != 0 || d.terms_->size() != 1) return false;
+      const Term& t = d.terms_->front();
+      if (t.coefficient != 1 || t.factors.size() != 1) return false;
+      const Atom& f = *t.factors[0];
+      return f.op == kind && (f.a == what || f.b == what);
+    };
+    const char opposite = op == 'M' ? 'm' : 'M';
+    if (limits(b, opposite, a) || limits(a, op, b)) return a;
+    if (limits(a, opposite, b) || limits(b, op, a)) return b;
+  }
   Atom f{op, {}, a, b};
   const auto wrap = [](const Dim& d) { return d.is_int() || d.symbol_name() ? d.text() : "(" + d.text() + ")"; };
   f.text = op == '/' ? wrap(a) + " / " + wrap(b) : (op == 'M' ? "max(" : "min(") + a.text() + ", " + b.text() + ")";

@@ -45,7 +45,7 @@ struct Abi : testing::Test {
 
 TEST(Tables, OneTableServesAllVersions) {
   const OrtApiBase* base = OrtGetApiBase();
-  for (uint32_t v = 1; v <= 32; ++v) EXPECT_EQ(base->GetApi(v), api());
+  for (uint32_t v = 1; v <= 32; ++v) EXPECT_EQ(base->GetApi(v), base->GetApi(32));
   testing::internal::CaptureStderr();
   EXPECT_EQ(base->GetApi(0), nullptr);
   EXPECT_EQ(base->GetApi(33), nullptr);

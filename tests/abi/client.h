@@ -4,12 +4,10 @@
 
 #include <string>
 
+#include "coverage.h"
 #include "trunnion/ort_abi.h"
 
-inline const OrtApi* api() {
-  static const OrtApi* const table = OrtGetApiBase()->GetApi(1);
-  return table;
-}
+inline const OrtApi* api() { return coverage::counted(); }
 
 inline OrtErrorCode code(OrtStatus* status) {
   const OrtErrorCode c = status ? api()->GetErrorCode(status) : ORT_OK;

@@ -50,11 +50,11 @@ struct Op : OrtCustomOp {
     GetVariadicOutputHomogeneity = [](const OrtCustomOp*) { return 1; };
     GetStartVersion = [](const OrtCustomOp* o) { return self(o).first_version; };
     GetEndVersion = [](const OrtCustomOp* o) { return self(o).last_version; };
-    CreateKernelV2 = [](const OrtCustomOp* o, const OrtApi* table, const OrtKernelInfo* info, void** kernel) {
+    CreateKernelV2 = [](const OrtCustomOp* o, const OrtApi*, const OrtKernelInfo* info, void** kernel) {
       Op& op = const_cast<Op&>(self(o));
       ++op.created;
       *kernel = &op;
-      return op.create ? op.create(op, *table, info) : nullptr;
+      return op.create ? op.create(op, *api(), info) : nullptr;
     };
     KernelComputeV2 = [](void* kernel, OrtKernelContext* c) {
       const Op& op = *static_cast<Op*>(kernel);

@@ -40,7 +40,7 @@ typedef struct {
   Value values[MAX_VALUES];
   Step steps[MAX_STEPS];
   int value_count, step_count;
-  int fails;
+  int fails, fails_state, wrong;
 } Compiled;
 
 typedef struct {
@@ -61,7 +61,7 @@ static int is(const char* a, const char* b) { return strcmp(a, b) == 0; }
 // ---- what was compiled ----
 
 static OrtStatus* ORT_API_CALL create_state(OrtNodeComputeInfo* self, OrtNodeComputeContext* context, void** state) {
-  (void)self;
+  if (((const Compiled*)self)->fails_state) return fail("no state today");
   *state = (void*)ep_api->NodeComputeContext_NodeName(context);
   return *state ? NULL : fail("the fused node has no name");
 }
@@ -116,7 +116,7 @@ static OrtStatus* ORT_API_CALL compute(OrtNodeComputeInfo* self, void* state, Or
     }
     for (size_t k = 0; k < n; ++k) {
       const float x = data[step->a][a == 1 ? 0 : k], y = data[step->b][b == 1 ? 0 : k];
-      to[k] = step->op == '*' ? x * y : x + y;
+      to[k] = (step->op == '*' ? x * y : x + y) + (c->wrong && v->output >= 0 ? 1.0f : 0.0f);
     }
     data[step->out] = to;
     counts[step->out] = n;
@@ -243,7 +243,11 @@ static OrtStatus* ORT_API_CALL compile(OrtEp* self, const OrtGraph** graphs, con
     c->base.Compute = compute;
     c->base.ReleaseState = release_state;
     c->fails = is(ep->mode, "fails_compute");
+    c->fails_state = is(ep->mode, "fails_state");
     OrtStatus* status = compile_one(graphs[k], fused[k], c);
+    int outputs = 0;
+    for (int i = 0; i < c->value_count; ++i) outputs += c->values[i].output >= 0;
+    c->wrong = is(ep->mode, "wrong_when_fused") && c->step_count > 1 && outputs == 1;
     if (!status && is(ep->mode, "fails_long_groups") && c->step_count > 1) status = fail("more than one node");
     if (status) {
       release_compiled(c);
@@ -299,6 +303,13 @@ static OrtStatus* ORT_API_CALL create_ep(OrtEpFactory* self, const OrtHardwareDe
   if (refuse) return fail("it was told to refuse");
   Ep* ep = calloc(1, sizeof *ep);
   memcpy(ep->mode, factory->mode, sizeof ep->mode);
+  static Ep never_released;  // hosts give back nothing that they cannot read
+  if (is(ep->mode, "wrong_ep_version")) {
+    free(ep);
+    never_released.base.ort_version_supported = 7;
+    *out = &never_released.base;
+    return NULL;
+  }
   ep->base.ort_version_supported = ORT_API_VERSION;
   ep->base.GetName = ep_name;
   ep->base.GetCapability = get_capability;

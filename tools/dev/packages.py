@@ -31,6 +31,7 @@ EXTRAS = {
 }
 PYTHON = {"python3-venv": "python:", "python3-dev": "python:"}
 CHECK = {"clang-format": "clang-format-14"}
+MEMCHECK = {"valgrind": "valgrind"}
 BENCH = {"libbenchmark-dev": "benchmark/benchmark.h"}
 INCLUDES = tuple(map(pathlib.Path, ("/usr/include", f"/usr/include/{platform.machine()}-linux-gnu", "/usr/local/include")))
 

@@ -7,6 +7,7 @@ import shutil
 import sys
 import time
 
+import clients
 import environment
 import packages
 import steps
@@ -17,6 +18,9 @@ HELP = """usage: ./dev VERB [ARGUMENTS]
   demo [PICTURE]    read the text of a picture (default: the shipped one) with rapidocr-onnxruntime on trunnion
   test [PART...]    build, then run the tests; parts: checks, unit (C++), python; default all
   build             the library, the command line and the Python module
+  clients [NAME...] run ONNX Runtime's bindings for other languages on the library: node, go, java, rust; default all
+  cts [PLUGIN]      run an execution provider, that of a plugin library or the CPU's, against the CPU (./dev cts --help)
+  memcheck          the C ABI's tests and the C and C++ examples under valgrind: no leak, no error
   bench [MODEL ...] measure models (./dev bench --help); without one, those of the demo and the kernels
   format            lay out the C++ sources
   check [NAME...]   the checks that keep the house: layers, sizes, words, formatting, generated, isa_objects,
@@ -119,6 +123,11 @@ def verb_bench(arguments: list) -> int:
     return code
 
 
+def verb_cts(arguments: list) -> int:
+    build("test")
+    return exec_python([str(ROOT / "tests/cts/cts.py"), *arguments])
+
+
 def verb_clean(arguments: list) -> int:
     no_arguments(arguments)
     shutil.rmtree(BUILD, ignore_errors=True)
@@ -147,6 +156,43 @@ def verb_test(arguments: list) -> int:
     print(f"\n./dev test, {steps.took(start)} with the build:")
     print("\n".join(outcomes))
     print(f"{passed} passed, {failed} failed, {skipped} skipped", flush=True)
+    return 1 if failed else 0
+
+
+def verb_clients(arguments: list) -> int:
+    if unknown := [name for name in arguments if name not in clients.CLIENTS]:
+        raise steps.Failed(f"no client {unknown[0]}; there are {', '.join(clients.CLIENTS)}")
+    names = arguments or list(clients.CLIENTS)
+    clients.install_tools(names)
+    build("test")
+    return clients.run(names)
+
+
+# What holds memory to the end of the process is reachable and no leak; what nobody can reach any more is one.
+VALGRIND = ["valgrind", "--quiet", "--error-exitcode=9", "--leak-check=full", "--show-leak-kinds=definite,indirect,possible",
+            "--errors-for-leak-kinds=definite,indirect,possible", "--num-callers=25", "--child-silent-after-fork=yes"]
+
+
+def verb_memcheck(arguments: list) -> int:
+    no_arguments(arguments)
+    packages.ensure(packages.MEMCHECK)
+    build("test")
+    with steps.one_at_a_time():
+        steps.run("build the tests of the C ABI", ["cmake", "--build", RELEASE, "-j", steps.jobs(), "--target", "abi_test", "hello_c", "hello_cpp"])
+    steps.run("write the models", [PYTHON, ROOT / "tests/clients/models.py", BUILD / "memcheck"])
+    model = [BUILD / "memcheck/small.onnx", 2, 3]
+    programs = {
+        "tests of the C ABI": [RELEASE / "abi_test", "--gtest_brief=1"],
+        "hello.c": [RELEASE / "hello_c", *model],
+        "hello.cpp": [RELEASE / "hello_cpp", *model],
+    }
+    failed = 0
+    for title, program in programs.items():
+        start = time.monotonic()
+        code = steps.stream([*VALGRIND, *program], {"TRUNNION_NUM_THREADS": "2", "TRUNNION_MEMCHECK": "1"})[0]
+        failed += bool(code)
+        print(f"{'FAILED' if code else 'ok':8}{title}, {steps.took(start)}", flush=True)
+    print(f"{len(programs) - failed} passed, {failed} failed", flush=True)
     return 1 if failed else 0
 
 

@@ -33,6 +33,16 @@ EXCUSED = [
     (r"SessionReleaseCapturedGraph", "the CPU captures no graphs"),
 ]
 
+# Why functions answer NOT_IMPLEMENTED, by table.
+UNWRITTEN = {
+    "OrtInteropApi": "a CPU has no memory or semaphores of a graphics interface to import",
+    "OrtModelPackageApi": "a package chooses among providers' variants of a model; the form of its folder is not published",
+}
+# What a function that is written leaves open.
+REMARKS = {
+    "SessionOptionsSetEpContextDataReadFunc": "kept for providers, whose function to ask for it has no published signature",
+}
+
 HEAD = """# The C API
 
 Written by `tools/gen/c_api_doc.py` from `tools/gen/ort_api_facts.txt`, `src/abi/vtable.inc` and the tests; not edited by
@@ -85,8 +95,10 @@ def page(facts):
                 note = tested.get(fn.name, "")
                 if not note and table == "OrtApi":
                     untested.append(f"{table}::{fn.name}")
-            if state == "no" and fn.name.startswith("reserved_"):
-                note = "its name is not known"
+                if fn.name in REMARKS:
+                    note += f"; {REMARKS[fn.name]}"
+            if state == "no":
+                note = "its name is not known" if fn.name.startswith("reserved_") else UNWRITTEN.get(table, "")
             count[state] += 1
             lines.append(f"| {index} | {fn.name} | 1.{since} | {state} | {note} |")
         summary.append(f"| {table} | {len(rows)} | {count['yes']} | {count['refused']} | {count['no']} |")

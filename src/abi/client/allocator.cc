@@ -1,7 +1,7 @@
 // Allocators: the default one for CPU memory, and calls through a user's.
 #include <cstring>
 
-#include "abi/handles.h"
+#include "abi/session_handle.h"
 #include "abi/slots.h"
 #include "base/os.h"
 
@@ -83,8 +83,12 @@ ORT_FN(GetAllocatorWithDefaultOptions, (OrtAllocator * *out)) {
 
 ORT_FN(CreateAllocator, (const OrtSession* session, const OrtMemoryInfo* mem_info, OrtAllocator** out)) {
   TRN_REQUIRE(session, mem_info, out);
-  if (mem_info->device_type != OrtMemoryInfoDeviceType_CPU)
-    return invalid_argument("CreateAllocator: the session has no allocator for '{}' memory", mem_info->name);
+  if (mem_info->device_type != OrtMemoryInfoDeviceType_CPU) {
+    // That of the plugin, which all sessions share; releasing it does nothing.
+    *out = session->process->find_allocator(*mem_info);
+    return *out ? Status()
+                : invalid_argument("CreateAllocator: the session has no allocator for '{}' memory", mem_info->name);
+  }
   auto a = std::make_unique<CpuAllocator>();
   fill(*a);
   a->info = std::make_shared<const OrtMemoryInfo>(*mem_info);

@@ -1,4 +1,5 @@
-// Whether a compiled model and a device fit the execution providers that are here, and streams of devices.
+// Whether a compiled model and a device fit the execution providers that are here.
+#include "abi/custom_operators.h"
 #include "abi/env.h"
 #include "abi/slots.h"
 #include "base/mapped_file.h"
@@ -40,7 +41,7 @@ ORT_FN(GetCompatibilityInfoFromModelBytes, (const void* model_data, size_t model
                                  compatibility_info);
 }
 
-// The CPU provider compiles nothing that could be out of date.
+// A plugin says it itself; the CPU provider compiles nothing that could be out of date.
 ORT_FN(GetModelCompatibilityForEpDevices, (const OrtEpDevice* const* ep_devices, size_t num_ep_devices,
                                            const char* compatibility_info, OrtCompiledModelCompatibility* out_status)) {
   TRN_REQUIRE(ep_devices, compatibility_info, out_status);
@@ -52,7 +53,16 @@ ORT_FN(GetModelCompatibilityForEpDevices, (const OrtEpDevice* const* ep_devices,
                               ep_devices[i]->ep_name);
   }
   *out_status = OrtCompiledModelCompatibility_EP_NOT_APPLICABLE;
-  return {};
+  OrtEpFactory* factory = ep_devices[0]->factory;
+  constexpr uint32_t kValidates = 23;
+  if (!factory || factory->ort_version_supported < kValidates || !factory->ValidateCompiledModelCompatibilityInfo)
+    return {};
+  std::vector<const OrtHardwareDevice*> hardware;
+  for (size_t i = 0; i < num_ep_devices; ++i) hardware.push_back(ep_devices[i]->device);
+  return guarded([&] {
+    return from_ort(factory->ValidateCompiledModelCompatibilityInfo(factory, hardware.data(), hardware.size(),
+                                                                    compatibility_info, out_status));
+  });
 }
 
 ORT_FN(GetHardwareDeviceEpIncompatibilityDetails, (const OrtEnv* env, const char* ep_name, const OrtHardwareDevice* hw,
@@ -102,15 +112,6 @@ TABLE_FN(OrtEpApi, DeviceEpIncompatibilityDetails_SetDetails,
   details->notes = notes ? notes : "";
   return {};
 }
-
-// The CPU works in the caller's order: there is nothing to queue on.
-ORT_FN(CreateSyncStreamForEpDevice, (const OrtEpDevice* ep_device, const OrtKeyValuePairs*, OrtSyncStream** stream)) {
-  TRN_REQUIRE(ep_device, stream);
-  *stream = nullptr;
-  return invalid_argument("the devices of {} have no streams", ep_device->ep_name);
-}
-ORT_FN_AS(void*, SyncStream_GetHandle, (OrtSyncStream*)) { return nullptr; }
-ORT_FN_AS(void, ReleaseSyncStream, (OrtSyncStream*)) {}
 
 // The model that a compiled one without weights takes them from; the bytes stay the caller's.
 ORT_FN(SessionOptionsSetWeightlessSourceModelBuffer,

@@ -1,6 +1,7 @@
 // Process: what the OrtEnvs share; and the accessors of hardware and EP devices.
 #include <algorithm>
 
+#include "abi/custom_operators.h"
 #include "abi/env.h"
 #include "abi/plugin/library.h"
 #include "abi/slots.h"
@@ -9,6 +10,8 @@
 
 namespace trunnion::abi {
 namespace {
+
+constexpr uint32_t kIntel = 0x8086, kAmd = 0x1022;
 
 const char* pci_vendor(uint32_t id) {
   switch (id) {
@@ -38,8 +41,10 @@ std::shared_ptr<Process> Process::acquire() {
 
 Process::Process() {
   const CpuInfo& cpu = cpu_info();
-  cpu_.vendor_id = cpu.is_intel ? 0x8086 : cpu.is_amd ? 0x1022 : 0;
+  cpu_.vendor_id = cpu.is_intel ? kIntel : cpu.is_amd ? kAmd : 0;
   cpu_.vendor = cpu.is_intel ? "Intel" : cpu.is_amd ? "AMD" : "unknown";
+  compatible_cpu_ = cpu_;
+  compatible_cpu_.vendor_id = kIntel;
   cpu_device_.ep_name = kCpuProvider;
   cpu_device_.ep_vendor = "trunnion";
   cpu_device_.metadata.set("version", TRUNNION_VERSION);
@@ -72,7 +77,8 @@ Status Process::register_library(std::string name, std::string path, const Logge
     if (std::ranges::find(libraries_, name, &PluginLibrary::name) != libraries_.end())
       return invalid_argument("a plugin is registered as '{}' already", name);
   }
-  TRN_ASSIGN(auto library, PluginLibrary::load(std::move(name), std::move(path), logger, devices));
+  const OrtHardwareDevice* otherwise = cpu_.vendor_id == kAmd ? &compatible_cpu_ : nullptr;
+  TRN_ASSIGN(auto library, PluginLibrary::load(std::move(name), std::move(path), logger, devices, otherwise));
   const std::lock_guard lock(mutex_);
   for (const auto& d : library->devices()) ep_device_list_.push_back(d.get());
   libraries_.push_back(std::move(library));
@@ -88,6 +94,11 @@ Status Process::unregister_library(std::string_view name) {
   libraries_.erase(it);
   for (const auto& d : library->devices()) std::erase(ep_device_list_, d.get());
   return library->unload();
+}
+
+std::vector<std::shared_ptr<PluginLibrary>> Process::libraries() const {
+  const std::lock_guard lock(mutex_);
+  return libraries_;
 }
 
 std::shared_ptr<PluginLibrary> Process::library_of(const OrtEpDevice* device) const {
@@ -121,7 +132,44 @@ OrtAllocator* Process::find_allocator(const OrtMemoryInfo& memory) const {
   const std::lock_guard lock(mutex_);
   const auto it = std::ranges::find(allocators_, memory, &Shared::memory);
   if (it != allocators_.end()) return it->allocator;
+  for (const auto& library : libraries_)
+    if (auto found = library->allocator(memory); found.ok() && *found) return *found;
   return memory.device_type == OrtMemoryInfoDeviceType_CPU ? default_allocator() : nullptr;
+}
+
+Result<OrtAllocator*> Process::allocator_for(const OrtMemoryInfo& memory) {
+  if (OrtAllocator* found = find_allocator(memory)) return found;
+  return invalid_argument("there is no allocator for '{}' memory", memory.name);
+}
+
+Status Process::copy(std::span<const OrtValue* const> from, std::span<OrtValue* const> to,
+                     OrtSyncStream* stream) const {
+  // Kept while it copies: no library is unloaded meanwhile.
+  const auto libraries = this->libraries();
+  for (size_t begin = 0; begin < from.size();) {
+    const OrtMemoryInfo &source = memory_of(*from[begin]), &target = memory_of(*to[begin]);
+    OrtDataTransferImpl* transfer = nullptr;
+    std::unique_lock<std::mutex> alone;
+    for (const auto& library : libraries) {
+      if (transfer) break;
+      if ((transfer = library->transfer(source, target))) alone = library->alone();
+    }
+    if (!transfer) return invalid_argument("nothing copies tensors from '{}' to '{}' memory", source.name, target.name);
+    size_t end = begin;
+    std::vector<const OrtValue*> sources;
+    std::vector<OrtValue*> targets;
+    for (; end < from.size() && memory_of(*from[end]) == source && memory_of(*to[end]) == target; ++end) {
+      if (!from[end]->value.tensor().bytes()) continue;
+      sources.push_back(from[end]);
+      targets.push_back(to[end]);
+    }
+    std::vector<OrtSyncStream*> streams(sources.size(), stream);
+    if (!sources.empty())
+      TRN_TRY(from_ort(transfer->CopyTensors(transfer, sources.data(), targets.data(),
+                                             stream ? streams.data() : nullptr, sources.size())));
+    begin = end;
+  }
+  return {};
 }
 
 ORT_FN(GetNumHardwareDevices, (const OrtEnv* env, size_t* num_devices)) {

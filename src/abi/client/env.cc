@@ -145,7 +145,14 @@ ORT_FN(GetSharedAllocator, (OrtEnv * env, const OrtMemoryInfo* mem_info, OrtAllo
 ORT_FN(CreateSharedAllocator, (OrtEnv * env, const OrtEpDevice* ep_device, OrtDeviceMemoryType mem_type,
                                OrtAllocatorType allocator_type, const OrtKeyValuePairs*, OrtAllocator** allocator)) {
   TRN_REQUIRE(env, ep_device);
-  if (ep_device->factory || mem_type != OrtDeviceMemoryType_DEFAULT)
+  if (ep_device->factory) {
+    const auto& memory = mem_type == OrtDeviceMemoryType_DEFAULT ? ep_device->device_memory : ep_device->host_memory;
+    if (!memory) return invalid_argument("CreateSharedAllocator: {} has no such memory", ep_device->ep_name);
+    TRN_ASSIGN(OrtAllocator * made, env->process->allocator_for(*memory));
+    if (allocator) *allocator = made;
+    return {};
+  }
+  if (mem_type != OrtDeviceMemoryType_DEFAULT)
     return invalid_argument("CreateSharedAllocator: {} has no allocator for such memory", ep_device->ep_name);
   OrtMemoryInfo memory = *cpu_memory();
   memory.allocator_type = allocator_type;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "abi/handles.h"
+#include "abi/session_handle.h"
 #include "abi/slots.h"
 
 namespace trunnion::abi {
@@ -21,9 +21,9 @@ Result<T*> array(OrtAllocator* allocator, size_t count) {
 void bind(std::vector<OrtIoBinding::Entry>& entries, const char* name, OrtValue value, bool given = true) {
   const auto it = std::ranges::find(entries, name, &OrtIoBinding::Entry::name);
   if (it == entries.end())
-    entries.push_back({name, std::move(value), given});
+    entries.push_back({name, std::move(value), given, nullptr});
   else
-    *it = {name, std::move(value), given};
+    *it = {name, std::move(value), given, nullptr};
 }
 
 }  // namespace
@@ -50,9 +50,13 @@ ORT_FN(BindOutput, (OrtIoBinding * binding_ptr, const char* name, const OrtValue
 
 ORT_FN(BindOutputToDevice, (OrtIoBinding * binding_ptr, const char* name, const OrtMemoryInfo* mem_info_ptr)) {
   TRN_REQUIRE(binding_ptr, name, mem_info_ptr);
-  if (!mem_info_ptr->host_accessible())
-    return not_implemented("BindOutputToDevice: output '{}' cannot be placed in '{}' memory", name, mem_info_ptr->name);
   bind(binding_ptr->outputs, name, OrtValue{}, false);
+  if (mem_info_ptr->host_accessible()) return {};
+  TRN_TRY(binding_ptr->session->process->allocator_for(*mem_info_ptr)
+              .status()
+              .with_context(fmt::format("BindOutputToDevice: output '{}'", name)));
+  std::ranges::find(binding_ptr->outputs, name, &OrtIoBinding::Entry::name)->device =
+      std::make_shared<const OrtMemoryInfo>(*mem_info_ptr);
   return {};
 }
 

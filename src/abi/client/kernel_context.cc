@@ -2,33 +2,39 @@
 #include <cstring>
 
 #include "abi/kernel_handles.h"
+#include "abi/plugin/sync_stream.h"
 #include "abi/slots.h"
 
 OrtKernelContext::OrtKernelContext(trunnion::ops::KernelContext& run, const OrtKernelInfo& info,
-                                   const trunnion::abi::CustomOp* op)
-    : run(&run), info(&info), op(op) {
+                                   const trunnion::abi::CustomOp& op)
+    : run(&run), info(&info), op(&op) {
   using namespace trunnion;
-  inputs.resize(static_cast<size_t>(run.inputs()));
   outputs.resize(static_cast<size_t>(run.outputs()));
+  output_count = outputs.size();
   for (int i = 0; i < run.inputs(); ++i) {
+    inputs.push_back(nullptr);
     if (!run.has_in(i)) continue;
     const TensorView& v = run.in(i);
     Value value =
         v.dtype == DType::undefined ? run.input_value(i) : Tensor::borrow(v.dtype, v.shape(), v.data, nullptr);
-    inputs[static_cast<size_t>(i)] = std::make_unique<OrtValue>(OrtValue{std::move(value), nullptr});
+    inputs.back() = lent.emplace_back(std::make_unique<OrtValue>(OrtValue{std::move(value), nullptr})).get();
   }
+}
+
+OrtKernelContext::OrtKernelContext(trunnion::ops::KernelContext& run, const OrtKernelInfo& info,
+                                   trunnion::abi::KernelPlace& place, std::vector<const OrtValue*> inputs,
+                                   size_t outputs)
+    : run(&run), info(&info), place(&place), inputs(std::move(inputs)), output_count(outputs) {}
+
+OrtKernelContext::~OrtKernelContext() {
+  for (const auto& [allocator, memory] : device_scratch) allocator->Free(allocator, memory);
 }
 
 namespace trunnion::abi {
 namespace {
 
-// The element type of output k: what the operator says, else what the model says. Nodes that a plugin compiled have no
-// operator.
+// The element type of output k: what the operator says, else what the model says.
 DType output_type(const OrtKernelContext& c, size_t k) {
-  if (!c.op) {
-    const ir::Value* v = c.info->node->output(static_cast<int>(k));
-    return v ? v->fact.dtype() : DType::undefined;
-  }
   std::vector<DType> inputs;
   for (const auto& v : c.inputs)
     inputs.push_back(v && v->value.is_tensor() ? v->value.tensor().dtype() : DType::undefined);
@@ -41,7 +47,6 @@ DType output_type(const OrtKernelContext& c, size_t k) {
 
 // An output that is another name for an input begins with its elements.
 void fill_alias(const OrtKernelContext& c, size_t k, const Tensor& to) {
-  if (!c.op) return;
   for (const auto& [in, out] : c.op->aliases) {
     if (static_cast<size_t>(out) != k || in < 0 || static_cast<size_t>(in) >= c.inputs.size()) continue;
     const auto& from = c.inputs[static_cast<size_t>(in)];
@@ -55,8 +60,9 @@ void fill_alias(const OrtKernelContext& c, size_t k, const Tensor& to) {
   }
 }
 
-Status cpu_only(const OrtMemoryInfo& memory) {
-  if (memory.device_type == OrtMemoryInfoDeviceType_CPU) return {};
+Result<OrtAllocator*> allocator_of(const OrtKernelContext& c, const OrtMemoryInfo& memory) {
+  if (c.place) return c.place->allocator(memory);
+  if (memory.device_type == OrtMemoryInfoDeviceType_CPU) return default_allocator();
   return invalid_argument("the kernel runs on the CPU, which has no '{}' memory", memory.name);
 }
 
@@ -70,7 +76,7 @@ ORT_FN(KernelContext_GetInputCount, (const OrtKernelContext* context, size_t* ou
 
 ORT_FN(KernelContext_GetOutputCount, (const OrtKernelContext* context, size_t* out)) {
   TRN_REQUIRE(context, out);
-  *out = context->outputs.size();
+  *out = context->output_count;
   return {};
 }
 
@@ -80,7 +86,7 @@ ORT_FN(KernelContext_GetInput, (const OrtKernelContext* context, size_t index, c
   *out = nullptr;
   if (index >= context->inputs.size())
     return invalid_argument("there is no input {}: the node has {}", index, context->inputs.size());
-  *out = context->inputs[index].get();
+  *out = context->inputs[index];
   return {};
 }
 
@@ -90,9 +96,14 @@ ORT_FN(KernelContext_GetOutput,
   TRN_REQUIRE(context, out);
   if (dim_count) TRN_REQUIRE(dim_values);
   *out = nullptr;
-  if (index >= context->outputs.size())
-    return invalid_argument("there is no output {}: the node has {}", index, context->outputs.size());
+  if (index >= context->output_count)
+    return invalid_argument("there is no output {}: the node has {}", index, context->output_count);
   const std::span<const int64_t> dims(dim_values, dim_count);
+  if (context->place) {
+    if (element_count(dims) < 0) return invalid_argument("output {}: {} is no shape", index, shape_text(dims));
+    TRN_ASSIGN(*out, context->place->output(index, dims));
+    return {};
+  }
   auto& made = context->outputs[index];
   if (made && made->value.tensor().shape() == Shape(dims)) {
     *out = made.get();
@@ -108,7 +119,7 @@ ORT_FN(KernelContext_GetOutput,
     TRN_ASSIGN(const TensorView* view, context->run->allocate_output(k, type, dims));
     tensor = Tensor::borrow(type, dims, view->data, nullptr);
   } else {
-    const CustomOp::Port* port = context->op ? CustomOp::port(context->op->outputs, index) : nullptr;
+    const CustomOp::Port* port = CustomOp::port(context->op->outputs, index);
     if (port && port->kind == INPUT_OUTPUT_OPTIONAL) return {};
     TRN_ASSIGN(tensor, Tensor::allocate(type, dims));  // a required one that is not read: written to, then dropped
   }
@@ -122,21 +133,21 @@ ORT_FN(KernelContext_GetOutput,
 ORT_FN(KernelContext_GetPreallocatedOutput, (const OrtKernelContext* context, size_t output_index, OrtValue** output)) {
   TRN_REQUIRE(context, output);
   *output = nullptr;
-  if (output_index >= context->outputs.size())
-    return invalid_argument("there is no output {}: the node has {}", output_index, context->outputs.size());
+  if (output_index >= context->output_count)
+    return invalid_argument("there is no output {}: the node has {}", output_index, context->output_count);
   return {};
 }
 
 // The CPU has no streams.
 ORT_FN(KernelContext_GetGPUComputeStream, (const OrtKernelContext* context, void** out)) {
   TRN_REQUIRE(context, out);
-  *out = nullptr;
+  *out = context->place ? stream_handle(context->place->stream()) : nullptr;
   return {};
 }
 
 ORT_FN(KernelContext_GetSyncStream, (const OrtKernelContext* context, OrtSyncStream** out)) {
   TRN_REQUIRE(context, out);
-  *out = nullptr;
+  *out = context->place ? context->place->stream() : nullptr;
   return {};
 }
 
@@ -155,8 +166,7 @@ ORT_FN(KernelContext_GetLogger, (const OrtKernelContext* context, const OrtLogge
 ORT_FN(KernelContext_GetAllocator,
        (const OrtKernelContext* context, const OrtMemoryInfo* mem_info, OrtAllocator** out)) {
   TRN_REQUIRE(context, mem_info, out);
-  TRN_TRY(cpu_only(*mem_info));
-  *out = default_allocator();
+  TRN_ASSIGN(*out, allocator_of(*context, *mem_info));
   return {};
 }
 
@@ -165,8 +175,14 @@ ORT_FN(KernelContext_GetScratchBuffer,
        (const OrtKernelContext* context, const OrtMemoryInfo* mem_info, size_t count_or_bytes, void** out)) {
   TRN_REQUIRE(context, mem_info, out);
   *out = nullptr;
-  TRN_TRY(cpu_only(*mem_info));
+  TRN_ASSIGN(OrtAllocator * allocator, allocator_of(*context, *mem_info));
   if (!count_or_bytes) return {};
+  if (allocator != default_allocator()) {
+    *out = allocator->Alloc(allocator, count_or_bytes);
+    if (!*out) return error(Code::fail, "there are no {} bytes of '{}' memory", count_or_bytes, mem_info->name);
+    const_cast<OrtKernelContext*>(context)->device_scratch.emplace_back(allocator, *out);
+    return {};
+  }
   if (count_or_bytes > static_cast<size_t>(INT64_MAX)) return invalid_argument("{} bytes are too many", count_or_bytes);
   const int64_t bytes[] = {static_cast<int64_t>(count_or_bytes)};
   TRN_ASSIGN(Tensor block, Tensor::allocate(DType::u8, bytes));

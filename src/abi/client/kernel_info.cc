@@ -10,6 +10,7 @@ namespace {
 template <class T>
 Result<const T*> attribute(const OrtKernelInfo* info, const char* name) {
   const ir::Attr* a = info->node->find_attr(name);
+  if (const auto it = info->defaults.find(name); !a && it != info->defaults.end()) a = &it->second;
   if (!a) return error(Code::fail, "No attribute with name:'{}'is defined.", name);
   const T* value = a->get<T>();
   if (!value)
@@ -195,16 +196,23 @@ ORT_FN(KernelInfo_GetConfigEntries, (const OrtKernelInfo* info, OrtKeyValuePairs
   return {};
 }
 
-// There is one allocator for all kinds of CPU memory; releasing it is allowed and does nothing.
-ORT_FN(KernelInfoGetAllocator, (const OrtKernelInfo* info, OrtMemType, OrtAllocator** out)) {
+// There is one allocator for all kinds of CPU memory, and one for the memory of a plugin's device; releasing them is
+// allowed and does nothing.
+ORT_FN(KernelInfoGetAllocator, (const OrtKernelInfo* info, OrtMemType type, OrtAllocator** out)) {
   TRN_REQUIRE(info, out);
-  *out = default_allocator();
+  *out = type == OrtMemTypeDefault && info->allocator ? info->allocator : default_allocator();
   return {};
+}
+
+TABLE_FN(OrtEpApi, KernelInfo_GetEp, (const OrtKernelInfo* info, const OrtEp** ep)) {
+  TRN_REQUIRE(info, ep);
+  *ep = info->ep;
+  return info->ep ? Status() : invalid_argument("the kernel is that of a custom operator, which no provider made");
 }
 
 ORT_FN(CopyKernelInfo, (const OrtKernelInfo* info, OrtKernelInfo** info_copy)) {
   TRN_REQUIRE(info, info_copy);
-  *info_copy = new OrtKernelInfo(make_kernel_info(*info->node, info->session));
+  *info_copy = new OrtKernelInfo(*info);
   return {};
 }
 

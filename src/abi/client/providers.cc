@@ -4,6 +4,7 @@
 
 #include "abi/env.h"
 #include "abi/slots.h"
+#include "base/edit_distance.h"
 
 namespace trunnion::abi {
 namespace {
@@ -58,8 +59,15 @@ ORT_FN(SessionOptionsAppendExecutionProvider,
     options->options.providers.push_back({std::string(kCpuProvider), std::move(map), {}});
     return {};
   }
-  return invalid_argument("{} execution provider is not supported in this build. Providers: {}", name,
-                          fmt::join(kAvailable, ", "));
+  // Those of plugins are chosen by device; their names are known all the same.
+  const auto process = Process::acquire();
+  std::vector<std::string_view> names;
+  for (const OrtEpDevice* d : process->ep_devices())
+    if (std::ranges::find(names, d->ep_name) == names.end()) names.push_back(d->ep_name);
+  if (std::ranges::find(names, name) != names.end())
+    return invalid_argument("{} is a plugin's: SessionOptionsAppendExecutionProvider_V2 takes its device", name);
+  return invalid_argument("{} execution provider is not supported in this build. Providers: {}{}", name,
+                          fmt::join(names, ", "), did_you_mean(name, names));
 }
 
 ORT_FN(SessionOptionsAppendExecutionProvider_V2,

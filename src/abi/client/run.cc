@@ -1,6 +1,10 @@
 // Running a session: Run, RunAsync, RunWithBinding.
+#include <algorithm>
+#include <memory>
+#include <optional>
 #include <thread>
 
+#include "abi/custom_operators.h"
 #include "abi/io_binding.h"
 #include "abi/session_handle.h"
 #include "abi/slots.h"
@@ -10,9 +14,73 @@ namespace trunnion::abi {
 namespace {
 
 const session::RunOptions& options_or_default(const OrtRunOptions* options) {
-  static const session::RunOptions none;
-  return options ? options->options : none;
+  static const OrtRunOptions none;  // plugins get it back as such
+  return options ? options->options : none.options;
 }
+
+// An array that costs no allocation for the few outputs that models have.
+template <class T>
+class Few {
+ public:
+  explicit Few(size_t size) : size_(size), data_(size <= kFew ? reinterpret_cast<T*>(few_) : new T[size]) {
+    if (size <= kFew) std::uninitialized_value_construct_n(data_, size);
+  }
+  ~Few() {
+    if (size_ <= kFew)
+      std::destroy_n(data_, size_);
+    else
+      delete[] data_;
+  }
+  Few(const Few&) = delete;
+  Few& operator=(const Few&) = delete;
+  T& operator[](size_t i) { return data_[i]; }
+  operator std::span<T>() { return {data_, size_}; }  // NOLINT: it is one
+
+ private:
+  static constexpr size_t kFew = 4;
+  size_t size_;
+  T* data_;
+  alignas(T) std::byte few_[kFew * sizeof(T)];
+};
+
+bool on_device(const OrtValue& v) { return v.value.is_tensor() && v.memory && !v.memory->host_accessible(); }
+
+// A copy in the host's memory, without the elements yet.
+Result<std::unique_ptr<OrtValue>> host_twin(const OrtValue& v) {
+  TRN_ASSIGN(Tensor t, Tensor::allocate(v.value.tensor().dtype(), v.value.tensor().shape()));
+  return std::make_unique<OrtValue>(OrtValue{std::move(t), nullptr});
+}
+
+// What callers hold on a device is copied to the host before the run and back behind it, each in one go.
+class DeviceValues {
+ public:
+  explicit DeviceValues(const Process& process) : process_(process) {}
+  Result<const Value*> feed(const OrtValue& v) {
+    TRN_ASSIGN(auto twin, host_twin(v));
+    from_.push_back(&v);
+    to_.push_back(twin.get());
+    twins_.push_back(std::move(twin));
+    return const_cast<const Value*>(&twins_.back()->value);
+  }
+  Status take_feeds() const { return process_.copy(from_, to_, nullptr); }
+  // The result goes into the caller's buffer.
+  Status give(const Value& result, OrtValue& to) const {
+    const OrtValue source{result, nullptr};
+    if (!result.is_tensor() || result.tensor().dtype() != to.value.tensor().dtype() ||
+        !std::ranges::equal(result.tensor().shape(), to.value.tensor().shape()))
+      return invalid_argument("the buffer given on the device is {}, the result is {}", to.value.type().text(),
+                              result.type().text());
+    const OrtValue* from[] = {&source};
+    OrtValue* target[] = {&to};
+    return process_.copy(from, target, nullptr);
+  }
+
+ private:
+  const Process& process_;
+  std::vector<std::unique_ptr<OrtValue>> twins_;
+  std::vector<const OrtValue*> from_;
+  std::vector<OrtValue*> to_;
+};
 
 // Outputs are OrtValue* that may be NULL: these are made; the others are filled.
 Status run(OrtSession& session, const session::RunOptions& options, std::span<const char* const> input_names,
@@ -20,35 +88,43 @@ Status run(OrtSession& session, const session::RunOptions& options, std::span<co
            std::span<OrtValue*> outputs) {
   if (output_names.empty()) return invalid_argument("at least one output must be asked for");
   const size_t lora = options.lora_inputs.size();
+  std::optional<DeviceValues> devices;
   SmallVector<const char*, 8> names(input_names.size() + lora);
   SmallVector<const Value*, 8> feeds(input_names.size() + lora);
   for (size_t i = 0; i < input_names.size(); ++i) {
     if (!input_names[i] || !*input_names[i]) return invalid_argument("the name of input {} is empty", i);
     if (!inputs[i]) return invalid_argument("the value of input '{}' is NULL", input_names[i]);
-    if (inputs[i]->memory && inputs[i]->value.is_tensor()) TRN_TRY(host_tensor(*inputs[i]));
     names[i] = input_names[i];
     feeds[i] = &inputs[i]->value;
+    if (!on_device(*inputs[i])) continue;
+    if (!devices) devices.emplace(*session.process);
+    TRN_ASSIGN(feeds[i], devices->feed(*inputs[i]));
   }
+  if (devices) TRN_TRY(devices->take_feeds());
   for (size_t i = 0; i < lora; ++i) {
     names[input_names.size() + i] = options.lora_inputs[i].first.c_str();
     feeds[input_names.size() + i] = &options.lora_inputs[i].second;
   }
-  std::vector<std::unique_ptr<OrtValue>> made(outputs.size());
-  std::vector<Value> results(outputs.size());
+  Few<std::unique_ptr<OrtValue>> made(outputs.size());
+  Few<Value> results(outputs.size());
   for (size_t k = 0; k < output_names.size(); ++k) {
     if (!output_names[k] || !*output_names[k]) return invalid_argument("the name of output {} is empty", k);
     if (!outputs[k]) {
       made[k] = std::make_unique<OrtValue>();
       continue;
     }
-    if (outputs[k]->memory && outputs[k]->value.is_tensor()) TRN_TRY(host_tensor(*outputs[k]));
-    results[k] = outputs[k]->value;
+    if (!on_device(*outputs[k])) results[k] = outputs[k]->value;
   }
   TRN_TRY(
       session.session->run(options, {names.data(), names.size()}, {feeds.data(), feeds.size()}, output_names, results));
+  for (size_t k = 0; k < outputs.size(); ++k)
+    if (outputs[k] && on_device(*outputs[k]))
+      TRN_TRY(DeviceValues(*session.process)
+                  .give(results[k], *outputs[k])
+                  .with_context(fmt::format("output '{}'", output_names[k])));
   for (size_t k = 0; k < outputs.size(); ++k) {
     if (!outputs[k]) outputs[k] = made[k].release();
-    outputs[k]->value = std::move(results[k]);
+    if (!on_device(*outputs[k])) outputs[k]->value = std::move(results[k]);
   }
   return {};
 }
@@ -120,8 +196,21 @@ ORT_FN(RunWithBinding, (OrtSession * session, const OrtRunOptions* run_options, 
     outputs.push_back(e.given ? &e.value : &fresh[k]);
   }
   TRN_TRY(run(*session, options_or_default(run_options), input_names, inputs, output_names, outputs));
-  for (size_t k = 0; k < binding->outputs.size(); ++k)
-    if (!binding->outputs[k].given) binding->outputs[k].value = std::move(fresh[k]);
+  for (size_t k = 0; k < binding->outputs.size(); ++k) {
+    auto& e = binding->outputs[k];
+    if (e.given) continue;
+    if (e.device && fresh[k].value.is_tensor()) {
+      TRN_ASSIGN(OrtAllocator * allocator, session->process->allocator_for(*e.device));
+      const Tensor& t = fresh[k].value.tensor();
+      OrtValue* made = nullptr;
+      TRN_TRY(from_ort(OrtGetApiBase()->GetApi(1)->CreateTensorAsOrtValue(allocator, t.shape().data(), t.shape().size(),
+                                                                          ort_type(t.dtype()), &made)));
+      const std::unique_ptr<OrtValue> there(made);
+      TRN_TRY(DeviceValues(*session->process).give(fresh[k].value, *there));
+      fresh[k] = std::move(*there);
+    }
+    e.value = std::move(fresh[k]);
+  }
   return {};
 }
 

@@ -74,8 +74,8 @@ Status create_session(const OrtEnv& env, session::ModelSource source, const OrtS
     wanted.custom_operators =
         std::make_shared<CustomOperators>(wanted.custom_op_domains, CustomSession{{log}, wanted.config});
   }
-  TRN_ASSIGN(session->session,
-             session::Session::load({env.log.logger, env.pool}, std::move(source), std::move(wanted)));
+  TRN_ASSIGN(session->session, session::Session::load({env.log.logger, env.pool, env.process->packs()},
+                                                      std::move(source), std::move(wanted)));
   *out = session.release();
   return {};
 }
@@ -233,7 +233,8 @@ ORT_FN(SessionGetProfilingStartTimeNs, (const OrtSession* session, uint64_t* out
 ORT_FN(SetEpDynamicOptions, (OrtSession * session, const char* const* keys, const char* const* values, size_t kv_len)) {
   TRN_REQUIRE(session);
   if (kv_len) TRN_REQUIRE(keys, values);
-  return {};
+  for (size_t i = 0; i < kv_len; ++i) TRN_REQUIRE(keys[i], values[i]);
+  return session->session->set_dynamic_options({keys, kv_len}, {values, kv_len});
 }
 
 ORT_FN(SessionReleaseCapturedGraph, (OrtSession * session, int graph_annotation_id)) {

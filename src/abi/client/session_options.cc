@@ -171,8 +171,19 @@ ORT_FN(AddSessionConfigEntry, (OrtSessionOptions * options, const char* config_k
   return session::set_config(options->options.config, config_key, config_value);
 }
 
+namespace {
+
+void note(const OrtSessionOptions& options, const char* key) {
+  if (!options.asked) return;
+  const std::lock_guard lock(options.asked->mutex);
+  options.asked->keys.insert(key);
+}
+
+}  // namespace
+
 ORT_FN(HasSessionConfigEntry, (const OrtSessionOptions* options, const char* config_key, int* out)) {
   TRN_REQUIRE(options, config_key, out);
+  note(*options, config_key);
   *out = options->options.entry(config_key).has_value();
   return {};
 }
@@ -180,6 +191,7 @@ ORT_FN(HasSessionConfigEntry, (const OrtSessionOptions* options, const char* con
 ORT_FN(GetSessionConfigEntry,
        (const OrtSessionOptions* options, const char* config_key, char* config_value, size_t* size)) {
   TRN_REQUIRE(options, config_key, size);
+  note(*options, config_key);
   const auto value = options->options.entry(config_key);
   if (!value) return invalid_argument("the session options have no entry '{}'", config_key);
   return copy_to_buffer(*value, config_value, size, "GetSessionConfigEntry");
@@ -187,6 +199,10 @@ ORT_FN(GetSessionConfigEntry,
 
 ORT_FN(GetSessionOptionsConfigEntries, (const OrtSessionOptions* options, OrtKeyValuePairs** out)) {
   TRN_REQUIRE(options, out);
+  if (options->asked) {
+    const std::lock_guard lock(options->asked->mutex);
+    options->asked->all = true;
+  }
   auto pairs = std::make_unique<OrtKeyValuePairs>();
   pairs->entries = options->options.config;
   pairs->refresh();

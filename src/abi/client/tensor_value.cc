@@ -1,6 +1,7 @@
 // OrtValue as a dense tensor: making it, its bytes, its memory.
 #include <cstring>
 
+#include "abi/env.h"
 #include "abi/handles.h"
 #include "abi/slots.h"
 
@@ -207,24 +208,41 @@ ORT_FN(TensorAt, (OrtValue * value, const int64_t* location_values, size_t locat
   return {};
 }
 
+namespace {
+
+bool on_device(const OrtValue& v) { return v.memory && !v.memory->host_accessible(); }
+
+void copy_at_host(const Tensor& from, const Tensor& to) {
+  if (from.dtype() == DType::string)
+    std::ranges::copy(from.span<std::string>(), to.data<std::string>());
+  else if (from.bytes())
+    std::memmove(to.raw(), from.raw(), from.bytes());
+}
+
+}  // namespace
+
 ORT_FN(CopyTensors, (const OrtEnv* env, const OrtValue* const* src_tensors, OrtValue* const* dst_tensors,
-                     OrtSyncStream*, size_t num_tensors)) {
+                     OrtSyncStream* stream, size_t num_tensors)) {
   TRN_REQUIRE(env);
   if (num_tensors) TRN_REQUIRE(src_tensors, dst_tensors);
+  std::vector<const OrtValue*> from;
+  std::vector<OrtValue*> to;
   for (size_t i = 0; i < num_tensors; ++i) {
     TRN_REQUIRE(src_tensors[i], dst_tensors[i]);
-    TRN_ASSIGN(const Tensor* from, host_tensor(*src_tensors[i]));
-    TRN_ASSIGN(const Tensor* to, host_tensor(*dst_tensors[i]));
-    if (from->dtype() != to->dtype() || !std::ranges::equal(from->shape(), to->shape()))
+    TRN_ASSIGN(const Tensor* source, dense(src_tensors[i]));
+    TRN_ASSIGN(const Tensor* target, dense(dst_tensors[i]));
+    if (source->dtype() != target->dtype() || !std::ranges::equal(source->shape(), target->shape()))
       return invalid_argument("CopyTensors: tensor {} differs in type or shape: {} {} to {} {}", i,
-                              dtype_name(from->dtype()), shape_text(from->shape()), dtype_name(to->dtype()),
-                              shape_text(to->shape()));
-    if (from->dtype() == DType::string)
-      std::ranges::copy(from->span<std::string>(), to->data<std::string>());
-    else if (from->bytes())
-      std::memmove(to->raw(), from->raw(), from->bytes());
+                              dtype_name(source->dtype()), shape_text(source->shape()), dtype_name(target->dtype()),
+                              shape_text(target->shape()));
+    if (!on_device(*src_tensors[i]) && !on_device(*dst_tensors[i])) {
+      copy_at_host(*source, *target);
+      continue;
+    }
+    from.push_back(src_tensors[i]);
+    to.push_back(dst_tensors[i]);
   }
-  return {};
+  return env->process->copy(from, to, stream);
 }
 
 }  // namespace trunnion::abi

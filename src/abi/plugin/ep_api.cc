@@ -1,15 +1,12 @@
 // OrtEpApi: what plugins call while they are registered, asked for their capability, and compile.
+#include "abi/plugin/device_memory.h"
 #include "abi/plugin/provider.h"
 #include "abi/slots.h"
 
 namespace trunnion::abi {
 namespace {
 
-// A memory device is the part of a memory info that says where; both are one object here.
 const OrtMemoryInfo* info(const OrtMemoryDevice* device) { return reinterpret_cast<const OrtMemoryInfo*>(device); }
-const OrtMemoryDevice* device_of(const OrtMemoryInfo& memory) {
-  return reinterpret_cast<const OrtMemoryDevice*>(&memory);
-}
 
 Status check_nodes(const OrtEpGraphSupportInfo& support, std::span<const OrtNode* const> nodes) {
   for (const OrtNode* n : nodes) {
@@ -52,9 +49,10 @@ TABLE_FN_AS(void, OrtEpApi, ReleaseEpDevice, (OrtEpDevice * input)) { delete inp
 TABLE_FN(OrtEpApi, EpDevice_AddAllocatorInfo, (OrtEpDevice * ep_device, const OrtMemoryInfo* allocator_memory_info)) {
   TRN_REQUIRE(ep_device, allocator_memory_info);
   auto memory = std::make_shared<const OrtMemoryInfo>(*allocator_memory_info);
-  if (memory->allocator_type == OrtReadOnlyAllocator) return {};  // for initializers, which the engine keeps
-  (memory->device_mem_type == OrtDeviceMemoryType_HOST_ACCESSIBLE ? ep_device->host_memory : ep_device->device_memory) =
-      std::move(memory);
+  auto& place = memory->allocator_type == OrtReadOnlyAllocator                   ? ep_device->constant_memory
+                : memory->device_mem_type == OrtDeviceMemoryType_HOST_ACCESSIBLE ? ep_device->host_memory
+                                                                                 : ep_device->device_memory;
+  place = std::move(memory);
   return {};
 }
 
@@ -123,11 +121,14 @@ TABLE_FN(OrtEpApi, CreateHardwareDevice,
 }
 TABLE_FN_AS(void, OrtEpApi, ReleaseHardwareDevice, (OrtHardwareDevice * input)) { delete input; }
 
-// The registry is not asked for: no kernel of it is found.
 TABLE_FN(OrtEpApi, EpGraphSupportInfo_LookUpKernel,
          (OrtEpGraphSupportInfo * graph_support_info, const OrtNode* node, const OrtKernelDef** out_kernel_def)) {
   TRN_REQUIRE(graph_support_info, node, out_kernel_def);
   *out_kernel_def = nullptr;
+  TRN_TRY(check_nodes(*graph_support_info, {&node, 1}));
+  if (!graph_support_info->registry) return {};
+  if (const auto* found = graph_support_info->registry->find(*graph_support_info->by_id[node->id]))
+    *out_kernel_def = found->def.get();
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "abi/kernel_handles.h"
 #include "schema/schema.h"
 
 namespace trunnion::abi {
@@ -13,26 +14,6 @@ const std::string& name_of(const ir::Value& v) {
     for (const auto& c : v.graph()->captures())
       if (c.inner == &v) return name_of(*c.outer);
   return v.name();
-}
-
-// The value that an attribute has where a node leaves it out.
-ir::Attr::Data default_of(const schema::Attr& a) {
-  switch (a.type) {
-    case schema::AttrType::i:
-      return a.i;
-    case schema::AttrType::f:
-      return a.f;
-    case schema::AttrType::s:
-      return std::string(a.s);
-    case schema::AttrType::ints:
-      return a.ints;
-    case schema::AttrType::floats:
-      return a.floats;
-    case schema::AttrType::strings:
-      return ir::Attr::Strings(a.strings.begin(), a.strings.end());
-    default:
-      return {};
-  }
 }
 
 class Maker {

@@ -1,8 +1,11 @@
 #include "abi/plugin/kernel_registry.h"
 
+#include <algorithm>
 #include <array>
+#include <climits>
 
 #include "abi/slots.h"
+#include "schema/schema.h"
 
 namespace trunnion::abi {
 namespace {
@@ -24,7 +27,52 @@ Status add_aliases(OrtKernelDefBuilder& builder, const int* inputs, const int* o
   return {};
 }
 
+// A kernel without a last version is only for the version that it begins with: a later one may mean another thing.
+bool has_version(const OrtKernelDef& def, int since) {
+  return def.since_first == since || (def.since_last != INT_MAX && def.since_first <= since && since <= def.since_last);
+}
+
+bool takes(const std::vector<const OrtDataType*>& types, const ir::Value* v) {
+  if (!v) return true;
+  return v->fact.type.kind == Type::Kind::tensor &&
+         std::ranges::any_of(types, [&](const OrtDataType* t) { return t->type == v->fact.dtype(); });
+}
+
+// The name stands for a type parameter of the operator, or for one input or output. Unknown names bind nothing.
+bool fits(const ir::Node& node, std::string_view name, const std::vector<const OrtDataType*>& types) {
+  const schema::Schema& s = *node.schema;
+  const auto named = [&](const schema::Param* p) {
+    return p &&
+           (p->name == name || (p->constraint >= 0 && s.constraints[static_cast<size_t>(p->constraint)].name == name));
+  };
+  for (size_t i = 0; i < node.inputs().size(); ++i)
+    if (named(s.input(i)) && !takes(types, node.inputs()[i])) return false;
+  for (size_t k = 0; k < node.outputs().size(); ++k)
+    if (named(s.output(k)) && !takes(types, node.outputs()[k])) return false;
+  return true;
+}
+
 }  // namespace
+
+bool takes_host(const OrtKernelDef& def, size_t i) { return memory_at(def.input_memory, i) < OrtMemTypeDefault; }
+bool gives_host(const OrtKernelDef& def, size_t i) { return memory_at(def.output_memory, i) < OrtMemTypeDefault; }
+
+}  // namespace trunnion::abi
+
+const OrtKernelRegistry::Entry* OrtKernelRegistry::find(const trunnion::ir::Node& node) const {
+  if (!node.schema) return nullptr;
+  const auto [begin, end] = by_op.equal_range(node.op_type());
+  for (auto it = begin; it != end; ++it) {
+    const Entry& e = kernels[it->second];
+    const std::string_view domain = e.def->domain == "ai.onnx" ? std::string_view() : std::string_view(e.def->domain);
+    if (domain != node.domain() || !trunnion::abi::has_version(*e.def, node.since())) continue;
+    if (std::ranges::all_of(e.def->types, [&](const auto& t) { return trunnion::abi::fits(node, t.first, t.second); }))
+      return &e;
+  }
+  return nullptr;
+}
+
+namespace trunnion::abi {
 
 TABLE_FN(OrtEpApi, GetTensorDataType, (ONNXTensorElementDataType elem_type, const OrtDataType** out)) {
   TRN_REQUIRE(out);
@@ -53,6 +101,7 @@ TABLE_FN(OrtEpApi, KernelRegistry_AddKernel,
           void* kernel_create_func_state)) {
   TRN_REQUIRE(kernel_registry, kernel_def);
   if (!kernel_create_func) return invalid_argument("argument 'kernel_create_func' must not be NULL");
+  kernel_registry->by_op.emplace(kernel_def->op_type, kernel_registry->kernels.size());
   kernel_registry->kernels.push_back(
       {std::make_unique<const OrtKernelDef>(*kernel_def), kernel_create_func, kernel_create_func_state});
   return {};

@@ -1,5 +1,4 @@
-// Kernels that plugins bring instead of compiling: what each of them runs. They are kept and can be asked for; no
-// session runs them yet.
+// Kernels that plugins bring instead of compiling: which nodes each of them runs. region.h runs them.
 #pragma once
 #include <map>
 #include <memory>
@@ -7,6 +6,7 @@
 #include <vector>
 
 #include "abi/handles.h"
+#include "ir/graph.h"
 
 struct OrtDataType {
   trunnion::DType type;
@@ -36,4 +36,16 @@ struct OrtKernelRegistry {
     void* state;
   };
   std::vector<Entry> kernels;
+  std::multimap<std::string, size_t, std::less<>> by_op;  // indices into kernels
+
+  // The kernel for the node's operator, version and types; null: there is none.
+  const Entry* find(const trunnion::ir::Node& node) const;
 };
+
+namespace trunnion::abi {
+
+// Whether the kernel takes input i, or gives output i, in the host's memory.
+bool takes_host(const OrtKernelDef& def, size_t i);
+bool gives_host(const OrtKernelDef& def, size_t i);
+
+}  // namespace trunnion::abi

@@ -1,88 +1,63 @@
 #include "abi/plugin/provider.h"
 
 #include <algorithm>
+#include <unordered_map>
 
-#include "abi/kernel_handles.h"
-#include "abi/plugin/graph_of.h"
 #include "abi/slots.h"
-#include "base/hash.h"
+#include "base/edit_distance.h"
 
 namespace trunnion::abi {
 namespace {
 
-constexpr uint32_t kCompiles = 23, kConcurrency = 24;  // versions of OrtEp that brought these
+constexpr uint32_t kCompiles = 23, kKernels = 24;  // versions of OrtEp that brought these
 
-class FusedKernel final : public ops::Kernel {
- public:
-  FusedKernel(const PluginProvider::FusedOp& op, const ir::Node& node)
-      : op_(op), context_{op.fused_name}, info_(make_kernel_info(node, op.provider->session())) {}
-  ~FusedKernel() override {
-    if (created_ && op_.compute->ReleaseState) op_.compute->ReleaseState(op_.compute, state_);
+const char* device_text(const OrtEpDevice& device) {
+  switch (device.device ? device.device->type : OrtHardwareDeviceType_CPU) {
+    case OrtHardwareDeviceType_GPU:
+      return "GPU";
+    case OrtHardwareDeviceType_NPU:
+      return "NPU";
+    default:
+      return "CPU";
   }
-
-  Status create() {
-    const Status s = guarded([&] { return from_ort(op_.compute->CreateState(op_.compute, &context_, &state_)); });
-    created_ = s.ok();
-    return s.with_context(fmt::format("CreateState of {}", op_.fused_name));
-  }
-
-  Status run(ops::KernelContext& run) const override {
-    OrtKernelContext context(run, info_);
-    std::unique_lock<std::mutex> lock;
-    if (std::mutex* one = op_.provider->one_at_a_time()) lock = std::unique_lock(*one);
-    TRN_TRY(guarded([&] {
-              return from_ort(op_.compute->Compute(op_.compute, state_, &context));
-            }).with_context(op_.provider->identity().name));
-    for (int k = 0; k < run.outputs(); ++k)
-      if (run.has_out(k) && !context.outputs[static_cast<size_t>(k)])
-        return error(Code::fail, "{}: the compiled nodes gave no output {}", op_.provider->identity().name, k);
-    return {};
-  }
-
- private:
-  const PluginProvider::FusedOp& op_;
-  mutable OrtNodeComputeContext context_;
-  OrtKernelInfo info_;
-  void* state_ = nullptr;
-  bool created_ = false;
-};
-
-Result<std::unique_ptr<ops::Kernel>> make_fused(const ir::Node& node) {
-  auto kernel = std::make_unique<FusedKernel>(static_cast<const PluginProvider::FusedOp&>(*node.def), node);
-  TRN_TRY(kernel->create());
-  return std::unique_ptr<ops::Kernel>(std::move(kernel));
 }
 
-// What was known of the outputs before the nodes became one.
-Status infer_fused(const ir::Node& node, ir::Facts& facts) {
-  const auto& op = static_cast<const PluginProvider::FusedOp&>(*node.def);
-  for (size_t k = 0; k < op.facts.size() && k < node.outputs().size(); ++k)
-    facts.out(static_cast<int>(k)) = op.facts[k];
-  return {};
-}
-
-schema::Param any(std::string_view name) {
-  schema::Param p;
-  p.name = name;
-  p.kind = schema::Param::Kind::variadic;
-  p.homogeneous = false;
-  p.min_arity = 0;
-  p.types = kAllTypes;
-  return p;
+// Nodes that one run of kernels can work off: a later group needs something of the host that needs an earlier one.
+std::vector<ep::Region> runs_of(const ir::Graph& graph, const std::unordered_set<const ir::Node*>& mine) {
+  std::vector<ep::Region> runs;
+  std::vector<int> stages(static_cast<size_t>(graph.node_id_bound()));
+  for (const ir::Node* n = graph.first(); n; n = n->next()) {
+    const bool is_mine = mine.contains(n);
+    int stage = is_mine ? 0 : -1;
+    const auto after = [&](const ir::Value* v) {
+      const ir::Node* p = v ? v->producer() : nullptr;
+      if (p) stage = std::max(stage, stages[static_cast<size_t>(p->id())] + (mine.contains(p) != is_mine));
+    };
+    for (const ir::Value* v : n->inputs()) after(v);
+    for (const ir::Graph* body : n->bodies())
+      for (const auto& c : body->captures()) after(c.outer);
+    stages[static_cast<size_t>(n->id())] = stage;
+    if (!is_mine) continue;
+    runs.resize(std::max(runs.size(), static_cast<size_t>(stage / 2 + 1)));
+    runs[static_cast<size_t>(stage / 2)].nodes.push_back(n);
+  }
+  std::erase_if(runs, [](const ep::Region& r) { return r.nodes.empty(); });
+  return runs;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<ep::Provider>> PluginSource::make(const ir::Model& model, const Logger& logger) {
-  auto provider = std::make_unique<PluginProvider>(library_, options_, model, logger);
+  auto provider = std::make_unique<PluginProvider>(library_, *options_, model, logger);
   TRN_TRY(provider->start(devices_));
   return std::unique_ptr<ep::Provider>(std::move(provider));
 }
 
-PluginProvider::PluginProvider(std::shared_ptr<PluginLibrary> library, std::shared_ptr<const OrtSessionOptions> options,
+PluginProvider::PluginProvider(std::shared_ptr<PluginLibrary> library, const OrtSessionOptions& options,
                                const ir::Model& model, const Logger& logger)
     : library_(std::move(library)),
-      options_(std::move(options)),
+      options_(std::make_shared<const OrtSessionOptions>(
+          OrtSessionOptions{options.options, std::make_shared<OrtAskedEntries>()})),
       model_(model),
       session_(std::make_shared<const CustomSession>(CustomSession{{logger}, options_->options.config})),
       user_(model.path.empty() ? fmt::format("'{}'", model.graph->name) : model.path) {
@@ -90,19 +65,25 @@ PluginProvider::PluginProvider(std::shared_ptr<PluginLibrary> library, std::shar
 }
 
 PluginProvider::~PluginProvider() {
+  const auto alone = library_->alone();
+  for (FusedOp& op : fused_) op.region.reset();
   if (ep_) {
-    std::vector<OrtNodeComputeInfo*> infos;
-    for (const FusedOp& op : fused_) infos.push_back(op.compute);
-    if (!infos.empty() && ep_->ReleaseNodeComputeInfos) ep_->ReleaseNodeComputeInfos(ep_, infos.data(), infos.size());
+    if (!infos_.empty() && ep_->ReleaseNodeComputeInfos)
+      ep_->ReleaseNodeComputeInfos(ep_, infos_.data(), infos_.size());
+    memory_.release();
     factory_->ReleaseEp(factory_, ep_);
   }
   library_->remove_user(user_);
 }
 
+bool PluginProvider::has(uint32_t version, const void* function) const {
+  return ep_->ort_version_supported >= version && function;
+}
+
 Status PluginProvider::start(std::span<const OrtEpDevice* const> devices) {
   const OrtEpDevice& first = *devices.front();
   factory_ = first.factory;
-  identity_ = {first.ep_name, first.ep_vendor, first.device ? first.device->vendor : ""};
+  identity_ = {first.ep_name, first.ep_vendor, device_text(first)};
   std::vector<const OrtHardwareDevice*> hardware;
   std::vector<const OrtKeyValuePairs*> metadata;
   for (const OrtEpDevice* d : devices) {
@@ -120,14 +101,28 @@ Status PluginProvider::start(std::span<const OrtEpDevice* const> devices) {
     return s;
   }
   const uint32_t version = ep_->ort_version_supported;
-  if (version >= kConcurrency && ep_->IsConcurrentRunSupported)
-    TRN_TRY(guarded([&] { return from_ort(ep_->IsConcurrentRunSupported(ep_, &concurrent_)); }));
+  bool concurrent = true;
+  if (version >= kKernels && ep_->IsConcurrentRunSupported)
+    TRN_TRY(guarded([&] { return from_ort(ep_->IsConcurrentRunSupported(ep_, &concurrent)); }));
+  if (!concurrent) library_->run_one_at_a_time();
+  if (version >= kKernels && ep_->GetKernelRegistry)
+    TRN_TRY(guarded([&] { return from_ort(ep_->GetKernelRegistry(ep_, &registry_)); }));
   if (version >= kCompiles && ep_->GetPreferredDataLayout) {
     OrtEpDataLayout layout = OrtEpDataLayout_NCHW;
     TRN_TRY(guarded([&] { return from_ort(ep_->GetPreferredDataLayout(ep_, &layout)); }));
     channels_last_ = layout == OrtEpDataLayout_NHWC;
   }
+  TRN_TRY(memory_.start(*library_, *ep_, devices));
+  identity_.own_memory = !memory_.on_host();
   return {};
+}
+
+Status PluginProvider::ask(const ir::Graph& graph, OrtGraph& shown, OrtEpGraphSupportInfo& support) const {
+  support.graph = &shown;
+  support.registry = registry_;
+  support.by_id.resize(static_cast<size_t>(graph.node_id_bound()));
+  for (const ir::Node* n = graph.first(); n; n = n->next()) support.by_id[static_cast<size_t>(n->id())] = n;
+  return guarded([&] { return from_ort(ep_->GetCapability(ep_, &shown, &support)); });
 }
 
 Status PluginProvider::claim(const ir::Graph& graph, ep::Claims& claims) {
@@ -135,8 +130,9 @@ Status PluginProvider::claim(const ir::Graph& graph, ep::Claims& claims) {
     for (const ir::Node* n = graph.first(); n; n = n->next()) claims.refuse(n, reason);
     return Status();
   };
-  if (ep_->ort_version_supported < kCompiles || !ep_->GetCapability || !ep_->Compile || !ep_->ReleaseNodeComputeInfos)
-    return refuse_all("the provider brings kernels instead of compiling, which is not supported yet");
+  const bool compiles = has(kCompiles, reinterpret_cast<const void*>(ep_->Compile)) && ep_->ReleaseNodeComputeInfos;
+  if (!has(kCompiles, reinterpret_cast<const void*>(ep_->GetCapability)))
+    return refuse_all("the provider cannot say which nodes it runs");
   const auto shown = graph_of(model_, graph, whole(graph));
   OrtNode owner;  // bodies say whose they are
   if (const ir::Node* n = graph.owner()) {
@@ -146,170 +142,129 @@ Status PluginProvider::claim(const ir::Graph& graph, ep::Claims& claims) {
     owner.since = n->since();
     shown->parent = &owner;
   }
-  OrtEpGraphSupportInfo support{shown.get(), {}, {}};
-  const Status status = guarded([&] { return from_ort(ep_->GetCapability(ep_, shown.get(), &support)); });
-  if (!status.ok()) {
+  OrtEpGraphSupportInfo support;
+  if (const Status status = ask(graph, *shown, support); !status.ok()) {
     TRN_LOG(session_->log.logger, warning, "{}: GetCapability failed: {}", identity_.name, status.message());
     return refuse_all(fmt::format("GetCapability failed: {}", status.message()));
   }
-  std::vector<const ir::Node*> by_id(static_cast<size_t>(graph.node_id_bound()));
-  for (const ir::Node* n = graph.first(); n; n = n->next()) {
-    by_id[static_cast<size_t>(n->id())] = n;
+  for (const ir::Node* n = graph.first(); n; n = n->next())
     claims.refuse(n, fmt::format("{} is not supported by {}", n->op_type(), identity_.name));
+  std::unordered_set<const ir::Node*> mine;
+  for (const OrtNode* single : support.single) {
+    const ir::Node* n = support.by_id[single->id];
+    if (!registry_ || !registry_->find(*n)) {
+      claims.refuse(n, "the provider took it, but has no kernel for it");
+    } else if (n->def && n->def->flags.control_flow) {
+      claims.take(n);  // the engine runs its bodies, and asks the provider for what is in them
+    } else {
+      mine.insert(n);
+    }
   }
-  for (const OrtNode* n : support.single)
-    claims.refuse(by_id[n->id], "the provider has a kernel instead of compiling it, which is not supported yet");
+  by_kernel_ = mine;
+  for (ep::Region& run : runs_of(graph, mine)) claims.take_together(std::move(run));
   for (const auto& group : support.groups) {
     ep::Region region;
     region.constants_are_inputs = !group.drop_constants;
-    for (const OrtNode* n : group.nodes) region.nodes.push_back(by_id[n->id]);
-    claims.take_together(std::move(region));
-  }
-  return {};
-}
-
-// Nodes never come here: what was claimed is a FusedOp, which makes its own kernel.
-Result<std::unique_ptr<ep::Executable>> PluginProvider::compile(const ep::Region& region) {
-  return make_fused(*region.nodes.front());
-}
-
-// A provider that wants channels last takes convolutions as they are, and computes them wrongly.
-Status PluginProvider::check_layout(const ep::Region& region) const {
-  if (!channels_last_) return {};
-  constexpr std::string_view kByLayout[] = {
-      "AveragePool",  "BatchNormalization",    "Conv",         "ConvInteger",   "ConvTranspose",
-      "DepthToSpace", "GlobalAveragePool",     "GlobalLpPool", "GlobalMaxPool", "GridSample",
-      "LRN",          "InstanceNormalization", "LpPool",       "MaxPool",       "MaxRoiPool",
-      "MaxUnpool",    "QLinearConv",           "Resize",       "SpaceToDepth",  "Upsample"};
-  for (const ir::Node* n : region.nodes) {
-    int convert = -1;  // negative: the provider has no opinion
-    if (ep_->ShouldConvertDataLayoutForOp)
-      TRN_TRY(guarded([&] {
-        return from_ort(ep_->ShouldConvertDataLayoutForOp(ep_, n->domain().c_str(), n->op_type().c_str(),
-                                                          OrtEpDataLayout_NHWC, &convert));
-      }));
-    if (convert < 0) convert = std::ranges::find(kByLayout, n->op_type()) != std::end(kByLayout);
-    if (convert)
-      return not_implemented("{} wants {} with channels last, which the model is not converted to", identity_.name,
-                             n->label());
-  }
-  return {};
-}
-
-Status PluginProvider::compile_together(const ir::Graph& graph, std::span<const ep::Region* const> regions,
-                                        std::span<OrtNodeComputeInfo*> out, std::span<Context> contexts,
-                                        std::span<const std::string> names) {
-  std::vector<std::unique_ptr<OrtGraph>> graphs;
-  std::vector<std::unique_ptr<OrtNode>> nodes;
-  std::vector<const OrtGraph*> graph_pointers;
-  std::vector<const OrtNode*> node_pointers;
-  for (size_t k = 0; k < regions.size(); ++k) {
-    const ep::Region& r = *regions[k];
-    graphs.push_back(
-        graph_of(model_, graph, {r.nodes, {r.inputs.begin(), r.inputs.end()}, {r.outputs.begin(), r.outputs.end()}}));
-    graph_pointers.push_back(graphs.back().get());
-    auto node = std::make_unique<OrtNode>();
-    node->op_type = node->name = names[k];
-    node->provider = identity_.name;
-    node->since = 1;
-    node->graph = graphs.back().get();
-    for (const auto& v : graphs.back()->inputs) {
-      node->inputs.push_back(v->name);
-      node->input_infos.push_back(v.get());
-    }
-    for (const auto& v : graphs.back()->outputs) {
-      node->outputs.push_back(v->name);
-      node->output_infos.push_back(v.get());
-    }
-    node_pointers.push_back(node.get());
-    nodes.push_back(std::move(node));
-  }
-  std::vector<OrtNode*> context_nodes(regions.size());
-  const Status status = guarded([&] {
-    return from_ort(ep_->Compile(ep_, graph_pointers.data(), node_pointers.data(), regions.size(), out.data(),
-                                 context_nodes.data()));
-  });
-  for (size_t k = 0; k < context_nodes.size(); ++k) {
-    const std::unique_ptr<const OrtNode> n(context_nodes[k]);
-    if (!n || !status.ok()) continue;
-    auto context = std::make_shared<ep::ContextNode>();
-    *context = {n->op_type, n->domain, n->name, n->inputs, n->outputs, {}};
-    for (const auto& a : n->attributes) context->attrs.push_back(a->attr);
-    contexts[k] = std::move(context);
-  }
-  TRN_TRY(status);
-  for (const OrtNodeComputeInfo* info : out) {
-    if (!info) return error(Code::fail, "Compile succeeded, but left out what computes a group of nodes");
-    TRN_TRY(check_version(info->ort_version_supported, "what computes a group of nodes"));
-    if (!info->CreateState || !info->Compute)
-      return invalid_argument("what computes a group of nodes lacks a function that all have");
-  }
-  return {};
-}
-
-ep::Fused PluginProvider::fused(const ep::Region& region, OrtNodeComputeInfo* compute, Context context,
-                                std::string name) {
-  FusedOp& op = fused_.emplace_back();
-  op.provider = this;
-  op.compute = compute;
-  op.fused_name = std::move(name);
-  for (const ir::Value* v : region.outputs) op.facts.push_back(v->fact);
-  op.name = op.fused_name;
-  op.domain = identity_.name;
-  op.infer = infer_fused;
-  op.kernel = {kAllTypes, make_fused, -1};
-  op.flags.reviewed = INT_MAX;
-  op.flags.dynamic = true;
-  op.flags.random = true;  // what it does is not known: every run calls it
-  schema::Schema& s = op.signature;
-  s.domain = op.domain;
-  s.op = op.name;
-  s.since = 1;
-  s.inputs = {any("inputs")};
-  s.outputs = {any("outputs")};
-  s.max_inputs = s.max_outputs = schema::Schema::kUnbounded;
-  return {op.fused_name, &op, &op.signature, std::move(context)};
-}
-
-std::vector<Result<ep::Fused>> PluginProvider::compile_regions(const ir::Graph& graph,
-                                                               std::span<const ep::Region> regions) {
-  std::vector<Result<ep::Fused>> results;
-  std::vector<const ep::Region*> open;
-  std::vector<size_t> places;
-  std::vector<std::string> names;
-  for (const ep::Region& r : regions) {
-    Status s = check_layout(r);
-    results.emplace_back(s.ok() ? error(Code::fail, "not compiled") : s);
-    if (!s.ok()) continue;
-    uint64_t hash = hash64(model_.path);
-    for (const ir::Node* n : r.nodes) hash = hash_combine(hash, hash64(n->op_type() + ":" + n->name()));
-    open.push_back(&r);
-    places.push_back(results.size() - 1);
-    names.push_back(fmt::format("{}_{}_{}", identity_.name, hash, compiled_++));
-  }
-  if (open.empty()) return results;
-  std::vector<OrtNodeComputeInfo*> infos(open.size());
-  std::vector<Context> contexts(open.size());
-  Status status = compile_together(graph, open, infos, contexts, names);
-  for (size_t k = 0; k < open.size(); ++k) {
-    if (!status.ok() && open.size() > 1) {  // which of them was it
-      infos[k] = nullptr;
-      const Status one = compile_together(graph, {&open[k], 1}, {&infos[k], 1}, {&contexts[k], 1}, {&names[k], 1});
-      if (one.ok()) {
-        results[places[k]] = fused(*open[k], infos[k], contexts[k], names[k]);
-        continue;
-      }
-      results[places[k]] = one.with_context("Compile failed");
-    } else if (status.ok()) {
-      results[places[k]] = fused(*open[k], infos[k], contexts[k], names[k]);
-      continue;
+    for (const OrtNode* n : group.nodes) region.nodes.push_back(support.by_id[n->id]);
+    if (compiles) {
+      claims.take_together(std::move(region));
     } else {
-      results[places[k]] = status.with_context("Compile failed");
+      for (const ir::Node* n : region.nodes) claims.refuse(n, "the provider took it, but has no Compile");
     }
-    TRN_LOG(session_->log.logger, warning, "{}: {} nodes from {} on go to the next provider: {}", identity_.name,
-            open[k]->nodes.size(), open[k]->nodes.front()->label(), results[places[k]].status().message());
   }
-  return results;
+  return {};
+}
+
+Status PluginProvider::session_ready() {
+  constexpr uint32_t kInitialized = 27;
+  if (has(kInitialized, reinterpret_cast<const void*>(ep_->OnSessionInitializationEnd)))
+    TRN_TRY(guarded([&] {
+              return from_ort(ep_->OnSessionInitializationEnd(ep_));
+            }).with_context(fmt::format("{}: OnSessionInitializationEnd", identity_.name)));
+  share_values();
+  return check_options();
+}
+
+// Values that go from one region to another stay on the device in between, and go to the host only where somebody there
+// reads them. Which run a value belongs to is known where there is one at a time.
+void PluginProvider::share_values() {
+  if (memory_.on_host() || !library_->one_run()) return;
+  std::unordered_map<const ops::OpDef*, Region*> regions;
+  for (const FusedOp& op : fused_) regions.emplace(&op, op.region.get());
+  const auto region_of = [&](const ir::Node* n) {
+    const auto it = regions.find(n->def);
+    return it == regions.end() ? nullptr : it->second;
+  };
+  model_.graph->for_each_node_deep([&](ir::Node* n) {
+    Region* from = region_of(n);
+    for (size_t k = 0; from && k < n->outputs().size(); ++k) {
+      const ir::Value* v = n->outputs()[k];
+      if (!v) continue;
+      bool shared = false, at_host = v->output_uses() > 0;
+      for (const ir::Node* user : v->users()) {
+        Region* to = region_of(user);
+        bool reads = false;
+        for (size_t i = 0; to && i < user->inputs().size(); ++i) {
+          if (user->inputs()[i] != v) continue;
+          to->share_input(i, v, shared_);
+          reads = true;
+        }
+        shared |= reads;
+        at_host |= !reads;
+      }
+      if (shared) from->share_output(k, v, at_host, shared_);
+    }
+  });
+}
+
+// Options that the provider was given and never looked at: it has none of that name, or no use for it.
+Status PluginProvider::check_options() const {
+  std::string prefix = "ep." + identity_.name + ".";
+  for (char& c : prefix) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::lock_guard lock(options_->asked->mutex);
+  if (options_->asked->all) return {};
+  std::vector<std::string_view> known;
+  for (const std::string& key : options_->asked->keys)
+    if (key.starts_with(prefix)) known.push_back(std::string_view(key).substr(prefix.size()));
+  for (const auto& [entry, value] : options_->options.config) {
+    const std::string_view key = std::string_view(entry).substr(std::min(prefix.size(), entry.size()));
+    if (!entry.starts_with(prefix) || std::ranges::find(known, key) != known.end()) continue;
+    const std::string text = fmt::format("the option '{}' of {} has no effect: the provider did not look at it{}", key,
+                                         identity_.name, did_you_mean(key, known));
+    if (options_->options.flag("session.strict_config")) return invalid_argument("{}", text);
+    TRN_LOG(session_->log.logger, warning, "{}", text);
+  }
+  return {};
+}
+
+std::string PluginProvider::compatibility_info(const ir::Graph& graph) const {
+  if (!has(kCompiles, reinterpret_cast<const void*>(ep_->GetCompiledModelCompatibilityInfo))) return {};
+  const auto shown = graph_of(model_, graph, whole(graph));
+  const char* text = ep_->GetCompiledModelCompatibilityInfo(ep_, shown.get());
+  return text ? text : "";
+}
+
+Status PluginProvider::run_started(const void* options) {
+  if (!memory_.on_host() && library_->one_run()) shared_.clear();
+  if (!holds_nodes_ || !has(kCompiles, reinterpret_cast<const void*>(ep_->OnRunStart))) return {};
+  return guarded([&] { return from_ort(ep_->OnRunStart(ep_, static_cast<const OrtRunOptions*>(options))); })
+      .with_context(fmt::format("{}: OnRunStart", identity_.name));
+}
+
+Status PluginProvider::run_ended(const void* options) {
+  if (!memory_.on_host() && library_->one_run()) shared_.clear();
+  if (!holds_nodes_ || !has(kCompiles, reinterpret_cast<const void*>(ep_->OnRunEnd))) return {};
+  const auto& run = *static_cast<const OrtRunOptions*>(options);
+  const bool sync = run.options.entry("disable_synchronize_execution_providers").value_or("0") != "1";
+  return guarded([&] { return from_ort(ep_->OnRunEnd(ep_, &run, sync)); })
+      .with_context(fmt::format("{}: OnRunEnd", identity_.name));
+}
+
+Status PluginProvider::set_dynamic_options(std::span<const char* const> keys, std::span<const char* const> values) {
+  if (!has(kCompiles, reinterpret_cast<const void*>(ep_->SetDynamicOptions)))
+    return keys.empty() ? Status() : invalid_argument("{} has no dynamic options", identity_.name);
+  return guarded([&] { return from_ort(ep_->SetDynamicOptions(ep_, keys.data(), values.data(), keys.size())); })
+      .with_context(fmt::format("{}: SetDynamicOptions", identity_.name));
 }
 
 }  // namespace trunnion::abi

@@ -3,11 +3,16 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "abi/custom_operators.h"
 #include "abi/model_handles.h"
+#include "abi/plugin/graph_of.h"
+#include "abi/plugin/kernel_registry.h"
 #include "abi/plugin/library.h"
+#include "abi/plugin/region.h"
+#include "abi/plugin/subgraph.h"
 #include "ep/provider.h"
 
 // What a provider says of a graph while it is asked.
@@ -17,12 +22,10 @@ struct OrtEpGraphSupportInfo {
     bool drop_constants = false;
   };
   const OrtGraph* graph = nullptr;
+  const OrtKernelRegistry* registry = nullptr;   // null: the provider has none
+  std::vector<const trunnion::ir::Node*> by_id;  // what the nodes of `graph` stand for
   std::vector<Group> groups;
   std::vector<const OrtNode*> single;  // to be run by kernels of the provider's registry
-};
-
-struct OrtNodeComputeContext {
-  std::string name;  // of the fused node
 };
 
 namespace trunnion::abi {
@@ -43,17 +46,16 @@ class PluginSource final : public session::ProviderSource {
 
 class PluginProvider final : public ep::Provider {
  public:
-  // A node that stands for a region: computed by what the plugin's Compile gave for it.
+  // A node that stands for a region.
   struct FusedOp final : ops::OpDef {
-    PluginProvider* provider = nullptr;
-    OrtNodeComputeInfo* compute = nullptr;
+    std::unique_ptr<Region> region;
     std::string fused_name;
     std::vector<ir::Fact> facts;  // of the outputs
     schema::Schema signature;
   };
 
-  PluginProvider(std::shared_ptr<PluginLibrary> library, std::shared_ptr<const OrtSessionOptions> options,
-                 const ir::Model& model, const Logger& logger);
+  PluginProvider(std::shared_ptr<PluginLibrary> library, const OrtSessionOptions& options, const ir::Model& model,
+                 const Logger& logger);
   ~PluginProvider() override;
   Status start(std::span<const OrtEpDevice* const> devices);
 
@@ -61,19 +63,39 @@ class PluginProvider final : public ep::Provider {
   Status claim(const ir::Graph& graph, ep::Claims& claims) override;
   Result<std::unique_ptr<ep::Executable>> compile(const ep::Region& region) override;
   std::vector<Result<ep::Fused>> compile_regions(const ir::Graph& graph, std::span<const ep::Region> regions) override;
+  std::string compatibility_info(const ir::Graph& graph) const override;
+  Status session_ready() override;
+  std::mutex* one_run() override { return library_->one_run(); }
+  Status run_started(const void* options) override;
+  Status run_ended(const void* options) override;
+  Status set_dynamic_options(std::span<const char* const> keys, std::span<const char* const> values) override;
 
-  const std::shared_ptr<const CustomSession>& session() const { return session_; }
-  // Null when the plugin runs several calls at the same time.
-  std::mutex* one_at_a_time() { return concurrent_ ? nullptr : &run_mutex_; }
+  const DeviceMemory& memory() const { return memory_; }
 
  private:
-  Status check_layout(const ep::Region& region) const;
   using Context = std::shared_ptr<const ep::ContextNode>;
-  // Compiles the regions in one call.
-  Status compile_together(const ir::Graph& graph, std::span<const ep::Region* const> regions,
-                          std::span<OrtNodeComputeInfo*> out, std::span<Context> contexts,
-                          std::span<const std::string> names);
-  ep::Fused fused(const ep::Region& region, OrtNodeComputeInfo* compute, Context context, std::string name);
+  // A region on its way: as it stands in the model, or as a graph of its own with channels last.
+  struct Work {
+    const ep::Region* region = nullptr;
+    Subgraph own;
+    GraphParts parts;
+    std::string name;
+    OrtNodeComputeInfo* compute = nullptr;
+    Context context = nullptr;
+    const ir::Graph& graph() const { return own.graph ? *own.graph : *region->nodes.front()->graph(); }
+  };
+  bool has(uint32_t version, const void* function) const;
+  Status check_options() const;
+  void share_values();
+  Status ask(const ir::Graph& graph, OrtGraph& shown, OrtEpGraphSupportInfo& support) const;
+  Result<bool> wants_channels_last(const ir::Node& node) const;
+  Status convert(Work& work) const;
+  Result<Subgraph> graph_for_kernels(const ep::Region& region) const;
+  Result<ep::Fused> run_by_kernels(const ep::Region& region);
+  Status compile_together(std::span<Work* const> works);
+  Result<ep::Fused> compiled(Work& work);
+  ep::Fused fused(const ep::Region& region, std::unique_ptr<Region> made, Context context, std::string name);
+  std::string name_of(const ep::Region& region);
 
   std::shared_ptr<PluginLibrary> library_;
   std::shared_ptr<const OrtSessionOptions> options_;
@@ -83,11 +105,15 @@ class PluginProvider final : public ep::Provider {
   ep::Identity identity_;
   OrtEpFactory* factory_ = nullptr;
   OrtEp* ep_ = nullptr;
-  bool concurrent_ = true;
-  bool channels_last_ = false;  // wants NHWC, which the engine does not convert to for plugins
-  std::mutex run_mutex_;
+  const OrtKernelRegistry* registry_ = nullptr;
+  DeviceMemory memory_;
+  bool channels_last_ = false;
+  bool holds_nodes_ = false;
+  std::unordered_set<const ir::Node*> by_kernel_;  // nodes that it took one by one
   int compiled_ = 0;
+  std::vector<OrtNodeComputeInfo*> infos_;
   std::deque<FusedOp> fused_;
+  Region::SharedValues shared_;  // of the run that is on
 };
 
 }  // namespace trunnion::abi

@@ -1,8 +1,10 @@
 // BatchNormalization (inference) folded into the convolution before it, in double precision; where that is not
 // possible, into one multiply-add per channel.
 #include <cmath>
+#include <cstring>
 
 #include "ep/cpu/fusion.h"
+#include "tensor/tensor_blocks.h"
 
 namespace trunnion::ep {
 namespace {
@@ -46,8 +48,17 @@ struct Weights {
   Tensor weights, bias;
 };
 
+// to[at + i] = from[at + i] * factor; `from` may begin at any byte of a file.
+void scale(const std::byte* from, int64_t at, int64_t count, double factor, float* to) {
+  for (int64_t i = at; i < at + count; ++i) {
+    float x;
+    std::memcpy(&x, from + i * static_cast<int64_t>(sizeof(float)), sizeof x);
+    to[i] = static_cast<float>(x * factor);
+  }
+}
+
 // The convolution's weights and bias with the affine map applied to its output; nullopt when it cannot be.
-Result<std::optional<Weights>> folded(const ir::Node* conv, const Affine& a) {
+Result<std::optional<Weights>> folded(const ir::Node* conv, const Affine& a, TensorBlocks& blocks) {
   const std::optional<Weights> no;
   const Tensor* w = passes::constant_input(*conv, 1);
   const Tensor* b = conv->input(2) ? passes::constant_input(*conv, 2) : nullptr;
@@ -60,15 +71,15 @@ Result<std::optional<Weights>> folded(const ir::Node* conv, const Affine& a) {
   const int64_t per_group = transposed ? w->shape()[1] : w->shape()[0] / groups;
   if (per_group * groups != channels || (b && b->count() != channels)) return no;
   Weights out;
-  TRN_ASSIGN(out.weights, Tensor::allocate(DType::f32, w->shape()));
+  TRN_ASSIGN(out.weights, blocks.allocate(DType::f32, w->shape()));
   const int64_t taps = w->count() / (w->shape()[0] * w->shape()[1]);
+  // The weights of one channel lie beside each other: all of them, or the taps of one input channel.
+  const int64_t columns = transposed ? w->shape()[1] : 1, run = transposed ? taps : taps * w->shape()[1];
   for (int64_t i = 0; i < w->shape()[0]; ++i)
-    for (int64_t j = 0; j < w->shape()[1]; ++j) {
+    for (int64_t j = 0; j < columns; ++j) {
       const int64_t channel = transposed ? i / (w->shape()[0] / groups) * per_group + j : i;
-      const int64_t at = (i * w->shape()[1] + j) * taps;
-      for (int64_t t = 0; t < taps; ++t)
-        out.weights.data<float>()[at + t] =
-            static_cast<float>(w->data<float>()[at + t] * a.scale[static_cast<size_t>(channel)]);
+      scale(w->data<std::byte>(), (i * columns + j) * run, run, a.scale[static_cast<size_t>(channel)],
+            out.weights.data<float>());
     }
   std::vector<double> bias = a.shift;
   for (int64_t c = 0; b && c < channels; ++c)
@@ -89,6 +100,10 @@ void apply(ir::Rewriter& rw, ir::Node* conv, Weights made) {
 
 Status batch_norm_fusion(ir::Graph& graph, passes::PassContext& context) {
   ir::Rewriter rw(graph, "BatchNormFusion", context.log);
+  size_t weights = 0;
+  for (const ir::Node* n = graph.first(); n; n = n->next())
+    if (const Tensor* w = is_op(n, "Conv") ? passes::constant_input(*n, 1) : nullptr) weights += w->bytes();
+  TensorBlocks blocks(weights);
   for (ir::Node* n = graph.first(); n;) {
     ir::Node* next = n->next();
     if (is_op(n, "BatchNormalization") && n->input(0)) {
@@ -98,7 +113,7 @@ Status batch_norm_fusion(ir::Graph& graph, passes::PassContext& context) {
         bool done = false;
         if (conv && (is_op(conv, "Conv") || is_op(conv, "ConvTranspose")) && only_user(n->input(0)) == n &&
             ir::Rewriter::can_replace(n->output(0), conv->output(0))) {
-          TRN_ASSIGN(auto weights, folded(conv, *affine));
+          TRN_ASSIGN(auto weights, folded(conv, *affine, blocks));
           if (weights) {
             rw.begin("into the convolution", {conv, n});
             apply(rw, conv, std::move(*weights));

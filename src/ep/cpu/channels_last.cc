@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "ep/cpu/fusion.h"
+#include "ops/nn/conv_planar_detail.h"
 
 namespace trunnion::ep {
 namespace {
@@ -158,6 +159,9 @@ class Sweep {
     if (f32 && rank >= 3 && rank <= 5) {
       const bool conv =
           is_op(n, "Conv") || is_op(n, "ConvTranspose") || (n->domain() == "trunnion" && n->op_type() == "FusedConv");
+      // Alone between planes: two transposes would cost more than they save where there is a kernel for planes.
+      const bool alone = !has_last(n->input(0)) && n->output(0)->users().empty();
+      if (conv && alone && ops::runs_on_planes(*n)) return {};
       if (conv && n->input(1)->is_constant()) return convolution(n);
       const bool plain_output = n->outputs().size() == 1;
       if (plain_output && n->attr("storage_order", 0) == 0 && (is_op(n, "MaxPool") || is_op(n, "AveragePool")) &&

@@ -54,5 +54,28 @@ TEST(ChannelsLast, ScalesAlongAnAxisStay) {
             "Transpose QLinearConv Transpose DequantizeLinear QuantizeLinear Transpose QLinearConv Transpose");
 }
 
+std::string swept_floats(std::string_view body) {
+  auto graph = ops::test::parsed(R"(<opset: "" 17>
+g(float[1,24,32,32] x) => (float[?,?,?,?] y) {
+  float[24,1,3,3] d = random(1, -1, 1)
+  float[24,24,1,1] w = random(2, -1, 1)
+  )" + std::string(body) + "\n}");
+  if (!graph) return "";
+  passes::PassContext context;
+  const Status s = channels_last(*graph, context);
+  EXPECT_TRUE(s.ok()) << s.message();
+  std::string out;
+  for (const ir::Node* n = graph->first(); n; n = n->next()) out += (out.empty() ? "" : " ") + n->op_type();
+  return out;
+}
+
+// Between planes, with a kernel for planes: nothing is transposed. With company it is, and so are other shapes.
+TEST(ChannelsLast, ConvolutionThatStandsAlone) {
+  EXPECT_EQ(swept_floats("y = Conv<group=24, pads=[1,1,1,1]>(x, d)"), "Conv");
+  EXPECT_EQ(swept_floats("y = Conv(x, w)"), "Transpose NhwcConv Transpose");
+  EXPECT_EQ(swept_floats("a = Conv<group=24, pads=[1,1,1,1]>(x, d)\n y = Conv(a, w)"),
+            "Transpose NhwcConv NhwcConv Transpose");
+}
+
 }  // namespace
 }  // namespace trunnion::ep

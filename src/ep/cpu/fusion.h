@@ -19,6 +19,8 @@ Status swish_fusion(ir::Graph&, passes::PassContext&);
 Status gelu_fusion(ir::Graph&, passes::PassContext&);
 // (x - mean) / sqrt(var + eps) * scale + bias over the last axis -> LayerNormalization.
 Status layer_norm_fusion(ir::Graph&, passes::PassContext&);
+// softmax(Q K' / scale + masks) V and the transposes around it -> FusedAttention.
+Status attention_fusion(ir::Graph&, passes::PassContext&);
 // BatchNormalization into the weights of the convolution before it, else -> ScaleShift.
 Status batch_norm_fusion(ir::Graph&, passes::PassContext&);
 // Pad with zeros -> pads of the convolution behind it.
@@ -29,6 +31,12 @@ Status matmul_bias_fusion(ir::Graph&, passes::PassContext&);
 Status activation_fusion(ir::Graph&, passes::PassContext&);
 // Add of an equally shaped value -> residual input of the convolution or product before it.
 Status residual_fusion(ir::Graph&, passes::PassContext&);
+// Chains and trees of element-wise operators -> FusedElementwise.
+Status elementwise_fusion(ir::Graph&, passes::PassContext&);
+// Functions in f64, where level `strict` asks for it.
+Status strict_math(ir::Graph&, passes::PassContext&);
+// Attribute `winograd` of the convolutions that gain by it.
+Status winograd_choice(ir::Graph&, passes::PassContext&);
 // Convolutions and pooling with channels last; transposes move to where they cancel.
 Status channels_last(ir::Graph&, passes::PassContext&);
 

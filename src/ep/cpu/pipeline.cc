@@ -5,10 +5,11 @@
 namespace trunnion::ep {
 
 std::vector<passes::Pass> cpu_pipeline(Level level) {
-  std::vector<passes::Pass> list;
+  std::vector<passes::Pass> list{{"StrictMath", strict_math}};  // holds at every level of optimization
   if (level < Level::extended) return list;
   list = {
       {"QDQSelectorActionTransformer", qdq_fusion},  // first: it looks for operators as the model has them
+      {"StrictMath", strict_math},                   // before anything could become an epilogue
       {"SavedFusion", saved_fusion},                 // what a file has fused already takes part in all that follows
       {"SavedLayout", saved_layout},                 // likewise
       {"PadFusion", pad_fusion},                     // first: it looks for plain Conv nodes
@@ -16,12 +17,15 @@ std::vector<passes::Pass> cpu_pipeline(Level level) {
       {"SwishFusion", swish_fusion},             // spells activations as one node, so that they can become epilogues
       {"GeluFusion", gelu_fusion},               // likewise
       {"LayerNormFusion", layer_norm_fusion},    // takes its Adds before they look like biases or residuals
+      {"AttentionFusion", attention_fusion},     // likewise
       {"MatMulBiasFusion", matmul_bias_fusion},  // the bias comes before activation and residual
       {"ActivationFusion", activation_fusion},   // conv + activation
       {"ResidualFusion", residual_fusion},       // conv (+ activation) + residual
       {"ActivationFusionAfterResidual", activation_fusion},  // conv + residual + activation
   };
-  if (level >= Level::layout) list.push_back({"ChannelsLast", channels_last});  // last: moves whole fused nodes
+  if (level >= Level::layout) list.push_back({"ChannelsLast", channels_last});  // moves whole fused nodes
+  list.push_back({"WinogradChoice", winograd_choice});                          // after all that makes a convolution
+  list.push_back({"ElementwiseFusion", elementwise_fusion});  // last: takes what nothing else has taken
   return list;
 }
 

@@ -18,7 +18,8 @@ Result<std::unique_ptr<Kernel>> make(const ir::Node& n) {
 #define TRN_CONV_ATTRIBUTES                                                                                  \
   "{activation:s='none', activation_a:f=0, activation_b:f=0, auto_pad:s='NOTSET', dilations:is, group:i=1, " \
   "kernel_shape:is, "                                                                                        \
-  "output_padding:is, output_shape:is, pads:is, residual_after_activation:i=0, strides:is, transposed:i=0} " \
+  "output_padding:is, output_shape:is, pads:is, residual_after_activation:i=0, strides:is, transposed:i=0, " \
+  "winograd:i=0} "                                                                                           \
   "T=f32|f16|bf16"
 
 constexpr DTypes kTypes = DType::f32 | DType::f16 | DType::bf16;

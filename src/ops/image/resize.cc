@@ -380,7 +380,9 @@ class ResizeKernel final : public Kernel {
       run_plane(ctx, *rows, *cols, reinterpret_cast<const float*>(from), reinterpret_cast<float*>(to));
       from = to;
     }
-    for (size_t i = 0; i < passes && !rows; ++i) {
+    const bool moved = !rows && nearest_planes(*plan);
+    if (moved) run_nearest(ctx, *plan, from, y.as<std::byte>(), size);
+    for (size_t i = 0; i < passes && !rows && !moved; ++i) {
       std::byte* to = i + 1 == passes && as_is ? y.as<std::byte>() : buffers[next];
       run_pass(ctx, plan->passes[i], from, to, work, plan->blend);
       from = to;
@@ -487,6 +489,23 @@ class ResizeKernel final : public Kernel {
                                  cols.weight.data() + cols.out, cols.out},
                                 y + i * cols.out);
       }
+    });
+  }
+
+  // Elements moved along two neighbouring axes.
+  static bool nearest_planes(const Plan& plan) {
+    if (plan.blend || plan.passes.size() != 2) return false;
+    const int a = plan.passes[0].axis, b = plan.passes[1].axis;
+    return a + 1 == b || b + 1 == a;
+  }
+
+  static void run_nearest(KernelContext& ctx, const Plan& plan, const std::byte* x, std::byte* y, size_t size) {
+    const Pass *rows = &plan.passes[0], *cols = &plan.passes[1];
+    if (rows->axis > cols->axis) std::swap(rows, cols);
+    const int64_t lines = ctx.out(0).count / (cols->table.out * cols->inner);
+    const double cost = static_cast<double>(cols->table.out) * static_cast<double>(cols->inner);
+    ctx.parallel_for(lines, static_cast<int64_t>(32768 / std::max(cost, 1.0)) + 1, [&](int64_t begin, int64_t end) {
+      kernels::resize_nearest_planes(x, y, rows->table, cols->table, begin, end, cols->inner, size);
     });
   }
 

@@ -2,8 +2,10 @@
 // 16-bit floats are accumulated in float.
 #include <algorithm>
 
+#include "kernels/running_sum.h"
 #include "ops/dispatch.h"
 #include "ops/elementwise.h"
+#include "ops/move.h"
 
 namespace trunnion::ops {
 namespace {
@@ -53,7 +55,8 @@ class CumKernel final : public Kernel {
       ctx.parallel_for(outer * inner, grain, [&](int64_t begin, int64_t end) {
         while (begin < end) {  // pieces that stay inside one outer block
           const int64_t at = begin % inner, width = std::min(inner - at, end - begin);
-          lines<T>(x, y, {begin / inner * n * inner + at, n, width, inner}, p_);
+          const Lines l{begin / inner * n * inner + at, n, width, inner};
+          if (kProduct || !sums(x, y, l, p_)) lines<T>(x, y, l, p_);
           begin += width;
         }
       });
@@ -69,6 +72,19 @@ class CumKernel final : public Kernel {
   };
 
   explicit CumKernel(Params p) : p_(p) {}
+
+  // By vectors; false for types that have none.
+  static bool sums(const TensorView& x, const TensorView& y, const Lines& l, Params p) {
+    const kernels::RunningSum* fn = kernels::running_sum(elem(x.dtype));
+    if (!fn) return false;
+    const void* from = element(x.data, l.start, x.dtype);
+    void* to = element(y.data, l.start, y.dtype);
+    if (l.step == 1)
+      fn->row(from, to, l.n, p.exclusive, p.reverse);
+    else
+      fn->columns(from, to, l.n, l.width, l.step, p.exclusive, p.reverse);
+    return true;
+  }
 
   template <class T>
   static void lines(const TensorView& xv, const TensorView& yv, const Lines& l, Params p) {

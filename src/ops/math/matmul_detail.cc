@@ -2,6 +2,7 @@
 
 #include "kernels/gemm_plain.h"
 #include "ops/half_adapter.h"
+#include "ops/packing.h"
 #include "ops/shape.h"
 #include "ops/tiles.h"
 
@@ -80,21 +81,28 @@ Result<MatMulShape> matmul_shape(std::span<const int64_t> a_in, std::span<const 
   return s;
 }
 
+Result<Tensor> pack_matrix(const Tensor& b, bool transposed) {
+  const int64_t k = b.shape()[transposed ? 1 : 0], n = b.shape()[transposed ? 0 : 1], numbers[] = {transposed};
+  const Packing how{.layout = "matrix",
+                    .numbers = numbers,
+                    .dtype = DType::f32,
+                    .count = kernels::gemm_packed_b_size(k, n),
+                    .units = kernels::gemm_panel_count(n),
+                    .any_alignment = true};
+  return pack(b, how, [&](const Tensor& from, int64_t begin, int64_t end, void* to) {
+    kernels::gemm_pack_b(from.data<float>(), transposed ? 1 : n, transposed ? k : 1, k, n, begin, end,
+                         static_cast<float*>(to));
+  });
+}
+
 Result<MatMulEngine> MatMulEngine::make(const ir::Value& b, bool trans_a, bool trans_b) {
   MatMulEngine e;
   e.trans_a_ = trans_a;
   e.trans_b_ = trans_b;
   if (!b.is_constant() || b.constant().rank() != 2 || b.constant().count() == 0) return e;
-  Tensor w = b.constant();
-  if (is_half(w.dtype())) {
-    TRN_ASSIGN(w, to_f32(w));
-  }
-  if (w.dtype() != DType::f32) return e;
-  const int64_t k = w.shape()[trans_b ? 1 : 0], n = w.shape()[trans_b ? 0 : 1];
-  const int64_t size[] = {kernels::gemm_packed_b_size(k, n)};
-  TRN_ASSIGN(e.packed_, Tensor::allocate(DType::f32, size));
-  kernels::gemm_pack_b(w.data<float>(), trans_b ? 1 : n, trans_b ? k : 1, k, n, 0, kernels::gemm_panel_count(n),
-                       e.packed_.data<float>());
+  const Tensor& w = b.constant();
+  if (w.dtype() != DType::f32 && !is_half(w.dtype())) return e;
+  TRN_ASSIGN(e.packed_, pack_matrix(w, trans_b));
   return e;
 }
 

@@ -16,6 +16,9 @@ struct MatMulShape {
 };
 Result<MatMulShape> matmul_shape(std::span<const int64_t> a, std::span<const int64_t> b);
 
+// A constant matrix [K, N], or [N, K] where it is transposed, in the order of kernels/gemm.h.
+Result<Tensor> pack_matrix(const Tensor& b, bool transposed);
+
 // fp32 products C = epilogue(A B). Constant B is packed when the engine is made; else before or while it is used.
 class MatMulEngine {
  public:

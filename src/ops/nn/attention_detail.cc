@@ -14,21 +14,47 @@
 namespace trunnion::ops {
 namespace {
 
-constexpr int64_t kRows = 64;  // query rows of a block
+constexpr int64_t kRows = 64;                  // query rows of a block, ...
+constexpr int64_t kScores = int64_t{1} << 16;  // ... less where so many rows of scores would leave the cache
 
 size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
-int64_t block_rows(const AttentionShape& s) { return std::min(kRows, std::max<int64_t>(s.queries, 1)); }
-int64_t tiles(const AttentionShape& s) { return s.batch * s.heads * ((s.queries + block_rows(s) - 1) / block_rows(s)); }
-size_t score_bytes(const AttentionShape& s) {
-  return aligned(static_cast<size_t>(block_rows(s) * (s.keys + 1)) * sizeof(float));
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Blocks of nearly equal length that the queries of a head are cut into. The shape decides, not the threads.
+int64_t block_count(const AttentionShape& s) {
+  const int64_t most = std::clamp(kScores / std::max<int64_t>(s.keys, 1), kRows / 2, kRows);
+  return ceil_div(std::max<int64_t>(s.queries, 1), most);
 }
-size_t stride(const AttentionShape& s) {
-  return score_bytes(s) + aligned(std::max(kernels::gemm_scratch_size(s.keys, s.head_size),
-                                           kernels::gemm_scratch_size(s.v_head_size, s.keys)));
+int64_t block_rows(const AttentionShape& s) { return ceil_div(s.queries, block_count(s)); }
+
+// A tile is a run of blocks of one head. Few heads are cut so that every thread has some.
+int64_t tiles_per_head(const AttentionShape& s, int threads) {
+  const int64_t heads = s.batch * s.heads;
+  if (threads <= 1 || heads == 0 || heads >= 4 * int64_t{threads}) return 1;
+  return std::min(block_count(s), ceil_div(4 * int64_t{threads}, heads));
+}
+int64_t tiles(const AttentionShape& s, int threads) { return s.batch * s.heads * tiles_per_head(s, threads); }
+
+// Floats from one row of scores to the next: an odd number of cache lines, so that rows do not share their sets.
+int64_t score_stride(const AttentionShape& s) { return (s.keys + 16) / 16 * 16 | 16; }
+
+// What lies where in the scratch of a tile: scores, the packed keys and values, what a product needs. Sizes in bytes.
+struct Room {
+  size_t scores, keys, values, product;
+  size_t total() const { return scores + keys + values + product; }
+};
+Room room(const AttentionShape& s) {
+  const auto floats = [](int64_t n) { return aligned(static_cast<size_t>(n) * sizeof(float)); };
+  const bool pack = block_count(s) > 1;
+  return {floats(block_rows(s) * score_stride(s)), pack ? floats(kernels::gemm_packed_b_size(s.head_size, s.keys)) : 0,
+          pack ? floats(kernels::gemm_packed_b_size(s.keys, s.v_head_size)) : 0,
+          aligned(std::max(kernels::gemm_scratch_size(s.keys, s.head_size),
+                           kernels::gemm_scratch_size(s.v_head_size, s.keys)))};
 }
 
 struct Block {
   int64_t batch, head, row, rows;
+  const float *packed_k, *packed_v;  // null: read where they are
 };
 
 // Keys [first, last) that row i may look at.
@@ -58,6 +84,12 @@ void add(float* row, const float* what, int64_t begin, int64_t end) {
   if (begin < end) fn(row + begin, what + begin, row + begin, static_cast<size_t>(end - begin));
 }
 
+// Whether every query looks at all keys.
+bool is_unbounded(const AttentionShape& s, const AttentionArgs& a) {
+  return !a.causal && !a.key_counts && !(a.right >= 0 && a.right < s.keys) && a.left < 0 &&
+         !((a.bias || a.allowed) && a.mask_keys < s.keys);
+}
+
 // Where the mask of query i begins.
 int64_t mask_at(const AttentionArgs& a, const Block& b, int64_t i) {
   const int64_t head = a.mask_heads ? b.head % a.mask_heads : b.head;
@@ -80,28 +112,33 @@ void store(const AttentionShape& s, const AttentionArgs& a, const Block& b, cons
   }
 }
 
+// Leaves out the keys in [begin, end) that the mask does not allow.
+void select(const AttentionArgs& a, const Block& b, int64_t i, float* row, int64_t begin, int64_t end) {
+  const bool* allowed = a.allowed + mask_at(a, b, i);
+  for (int64_t j = begin; j < end; ++j) row[j] = allowed[j] != a.allowed_is_inverted ? row[j] : a.left_out;
+}
+
 // Leaves keys out and adds what is to be added; one of the terms may be left to the softmax, which adds it on its way.
 AttentionBias apply_masks(const AttentionShape& s, const AttentionArgs& a, const Block& b, float* scores, int64_t cols,
                           int64_t stride) {
+  const bool unbounded = is_unbounded(s, a);
   // A finite score of keys left out must stay as it is.
-  bool later = !a.scores;
-  for (int64_t i = 0; later && std::isfinite(a.left_out) && i < b.rows; ++i) {
+  bool later = !a.scores && !(a.allowed && !a.select_before_bias && a.padding.data);
+  for (int64_t i = 0; later && !unbounded && std::isfinite(a.left_out) && i < b.rows; ++i) {
     const KeyRange r = key_range(s, a, b.batch, b.row + i);
     later = r.first == 0 && r.last >= cols;
   }
   const bool add_padding = a.padding.data && !later, add_bias = a.bias && (!later || a.padding.data);
-  for (int64_t i = 0; i < b.rows; ++i) {
+  for (int64_t i = 0; i < b.rows && (!unbounded || add_padding || add_bias || a.allowed); ++i) {
     float* row = scores + i * stride;
     const KeyRange r = key_range(s, a, b.batch, b.row + i);
     const int64_t first = std::min(r.first, cols), last = std::min(r.last, cols);
     std::fill(row, row + first, a.left_out);
     std::fill(row + last, row + cols, a.left_out);
+    if (a.allowed && a.select_before_bias) select(a, b, b.row + i, row, first, last);
     if (add_bias) add(row, bias_row(a, b, b.row + i), first, last);
     if (add_padding) add(row, padding_row(a, b, b.row + i), first, last);
-    if (a.allowed) {
-      const bool* allowed = a.allowed + mask_at(a, b, b.row + i);
-      for (int64_t j = first; j < last; ++j) row[j] = allowed[j] ? row[j] : a.left_out;
-    }
+    if (a.allowed && !a.select_before_bias) select(a, b, b.row + i, row, first, last);
   }
   if (!later) return {};
   if (a.padding.data) return {padding_row(a, b, b.row), 0, 0, a.padding.row_step};
@@ -109,30 +146,45 @@ AttentionBias apply_masks(const AttentionShape& s, const AttentionArgs& a, const
   return {};
 }
 
+const float* at(const AttentionRows& r, int64_t batch, int64_t head) {
+  return r.data + batch * r.batch_step + head * r.head_step;
+}
+
+// Rows that the softmax made 0 because all their scores are -inf.
+void empty_rows_to_nan(float* scores, int64_t rows, int64_t cols, int64_t stride) {
+  for (int64_t i = 0; i < rows; ++i) {
+    float* row = scores + i * stride;
+    if (std::all_of(row, row + cols, [](float p) { return p == 0; }))
+      std::fill(row, row + cols, std::numeric_limits<float>::quiet_NaN());
+  }
+}
+
 void run_block(const AttentionShape& s, const AttentionArgs& a, const Block& b, float* scores, std::byte* scratch) {
-  const int64_t kv_head = b.head / (s.heads / s.kv_heads);
-  const bool sink = a.smooth || a.sinks;
-  const int64_t stride = s.keys + (sink ? 1 : 0);
+  const int64_t kv_head = b.head / (s.heads / s.kv_heads), stride = score_stride(s);
+  const bool sink = a.smooth || a.sinks, unbounded = is_unbounded(s, a);
   // Columns that no row of the block looks at are not computed, unless somebody wants to see them.
-  int64_t used = 0;
-  for (int64_t i = 0; i < b.rows; ++i) used = std::max(used, key_range(s, a, b.batch, b.row + i).last);
+  int64_t used = unbounded ? s.keys : 0;
+  for (int64_t i = 0; !unbounded && i < b.rows; ++i) used = std::max(used, key_range(s, a, b.batch, b.row + i).last);
   const int64_t cols = a.scores ? s.keys : used;
-  const auto at = [&](const AttentionRows& r, int64_t head) {
-    return r.data + b.batch * r.batch_step + head * r.head_step;
-  };
+  // The softmax scales on its way, unless something else comes first.
+  const bool scale_later =
+      unbounded && !a.scores && !sink && a.softcap == 0 && !a.allowed && !(a.bias && a.padding.data);
   kernels::GemmArgs g;
-  g.m = b.rows;
-  g.n = cols;
+  g.m = s.queries;  // of which these are some: a product's bits depend on its shape
+  g.n = s.keys;
   g.k = s.head_size;
-  g.a = at(a.q, b.head) + b.row * a.q.row_step;
+  g.a = at(a.q, b.batch, b.head) + b.row * a.q.row_step;
   g.a_row_stride = a.q.row_step;
-  g.b = at(a.k, kv_head);
-  g.b_k_stride = 1;
+  g.a_k_stride = a.q.elem_step;
+  g.packed_b = b.packed_k;
+  g.b = at(a.k, b.batch, kv_head);
+  g.b_k_stride = a.k.elem_step;
   g.b_n_stride = a.k.row_step;
   g.c = scores;
   g.ldc = stride;
-  g.epilogue.alpha = a.scale;
-  kernels::gemm_tile(g, 0, g.m, 0, g.n, scratch);
+  if (!scale_later) g.epilogue.alpha = a.scale;
+  const int64_t width = kernels::gemm_panel_width();
+  kernels::gemm_tile(g, 0, b.rows, 0, std::min(s.keys, ceil_div(cols, width) * width), scratch);
   if (a.scores && a.stage == 0) store(s, a, b, scores, stride);
   if (a.softcap != 0)
     for (int64_t i = 0; i < b.rows; ++i)
@@ -151,21 +203,23 @@ void run_block(const AttentionShape& s, const AttentionArgs& a, const Block& b, 
     }
     kernels::softmax().attention(scores, nullptr, b.rows, cols + 1, stride, 0, 1.0f);
   } else if (cols > 0) {
-    kernels::softmax().attention(scores, rest.data, b.rows, cols, stride, rest.row_step, 1.0f);
+    kernels::softmax().attention(scores, rest.data, b.rows, cols, stride, rest.row_step, scale_later ? a.scale : 1.0f);
+    if (a.empty_is_nan) empty_rows_to_nan(scores, b.rows, cols, stride);
   }
   if (a.scores && a.stage == 3) store(s, a, b, scores, stride);
   g = {};
-  g.m = b.rows;
+  g.m = s.queries;
   g.n = s.v_head_size;
   g.k = std::isfinite(a.left_out) ? cols : used;
   g.a = scores;
   g.a_row_stride = stride;
-  g.b = at(a.v, kv_head);
+  g.packed_b = g.k == s.keys ? b.packed_v : nullptr;
+  g.b = at(a.v, b.batch, kv_head);
   g.b_k_stride = a.v.row_step;
-  g.b_n_stride = 1;
+  g.b_n_stride = a.v.elem_step;
   g.c = a.y + b.batch * a.y_batch + b.head * a.y_head + b.row * a.y_row;
   g.ldc = a.y_row;
-  kernels::gemm_tile(g, 0, g.m, 0, g.n, scratch);
+  kernels::gemm_tile(g, 0, b.rows, 0, g.n, scratch);
 }
 
 }  // namespace
@@ -202,15 +256,35 @@ void set_score_bias(const TensorView& bias, AttentionArgs& a) {
 }
 
 size_t attention_scratch(const AttentionShape& s, int threads) {
-  return stride(s) * static_cast<size_t>(tile_slots(tiles(s), threads));
+  return room(s).total() * static_cast<size_t>(tile_slots(tiles(s, threads), threads));
 }
 
 void attention(KernelContext& ctx, const AttentionShape& s, const AttentionArgs& args, std::byte* scratch) {
-  const int64_t rows = block_rows(s), per_head = (s.queries + rows - 1) / rows;
-  for_each_tile(ctx, tiles(s), scratch, stride(s), [&](int64_t t, std::byte* own) {
-    const int64_t row = t % per_head * rows;
-    const Block block{t / per_head / s.heads, t / per_head % s.heads, row, std::min(rows, s.queries - row)};
-    run_block(s, args, block, reinterpret_cast<float*>(own), own + score_bytes(s));
+  const int64_t blocks = block_count(s), per_head = tiles_per_head(s, ctx.threads());
+  const Room r = room(s);
+  for_each_tile(ctx, tiles(s, ctx.threads()), scratch, r.total(), [&](int64_t t, std::byte* own) {
+    const int64_t batch = t / per_head / s.heads, head = t / per_head % s.heads;
+    const int64_t begin = t % per_head * blocks / per_head, end = (t % per_head + 1) * blocks / per_head;
+    auto* scores = reinterpret_cast<float*>(own);
+    Block block{batch, head, 0, 0, nullptr, nullptr};
+    if (end - begin > 1) {
+      const int64_t kv_head = head / (s.heads / s.kv_heads);
+      auto* k = reinterpret_cast<float*>(own + r.scores);
+      auto* v = reinterpret_cast<float*>(own + r.scores + r.keys);
+      kernels::gemm_pack_b(at(args.k, batch, kv_head), args.k.elem_step, args.k.row_step, s.head_size, s.keys, 0,
+                           kernels::gemm_panel_count(s.keys), k);
+      block.packed_k = k;
+      if (is_unbounded(s, args)) {  // else every block has a product of another length
+        kernels::gemm_pack_b(at(args.v, batch, kv_head), args.v.row_step, args.v.elem_step, s.keys, s.v_head_size, 0,
+                             kernels::gemm_panel_count(s.v_head_size), v);
+        block.packed_v = v;
+      }
+    }
+    for (int64_t i = begin; i < end; ++i) {
+      block.row = i * s.queries / blocks;
+      block.rows = (i + 1) * s.queries / blocks - block.row;
+      run_block(s, args, block, scores, own + r.scores + r.keys + r.values);
+    }
   });
 }
 

@@ -1,5 +1,5 @@
 // Scaled dot-product attention in f32, for every operator that is one: softmax(scale Q K' + bias) V by head. Works on
-// blocks of query rows, so that the matrix of scores never exists as a whole.
+// blocks of query rows, so that the matrix of scores never exists as a whole; keys and values are packed once per head.
 #pragma once
 #include <limits>
 
@@ -13,11 +13,12 @@ struct AttentionShape {
   int64_t head_size = 0, v_head_size = 0;
 };
 
-// Where the rows of an operand are: element (batch, head, row, 0) is data + batch * batch_step + head * head_step + row
-// * row_step.
+// Where the rows of an operand are: element (batch, head, row, i) is data + batch * batch_step + head * head_step + row
+// * row_step + i * elem_step.
 struct AttentionRows {
   const float* data = nullptr;
   int64_t batch_step = 0, head_step = 0, row_step = 0;
+  int64_t elem_step = 1;
 };
 
 // Something added to all scores. Steps of 0 repeat it.
@@ -37,8 +38,11 @@ struct AttentionArgs {
   const float* bias = nullptr;
   const bool* allowed = nullptr;
   int64_t mask_batch = 0, mask_head = 0, mask_row = 0, mask_keys = 0;
-  int64_t mask_heads = 0;  // the mask has that many heads, which take turns; 0: all
-  AttentionBias padding;   // added as well
+  int64_t mask_heads = 0;            // the mask has that many heads, which take turns; 0: all
+  AttentionBias padding;             // added as well
+  bool allowed_is_inverted = false;  // true where a key is left out
+  bool select_before_bias = false;   // keys are left out before anything is added: left_out gets it, too
+  bool empty_is_nan = false;         // a row of only -inf gives NaN, as Softmax does; else 0
   // Query row i of a batch stands at position offset + i, which bounds its keys: causal, left and right (< 0:
   // unbounded).
   bool causal = false;

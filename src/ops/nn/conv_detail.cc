@@ -4,6 +4,8 @@
 
 #include "kernels/transpose.h"
 #include "ops/half_adapter.h"
+#include "ops/nn/conv_planar_detail.h"
+#include "ops/packing.h"
 #include "ops/shape.h"
 #include "ops/tiles.h"
 
@@ -225,6 +227,26 @@ Result<kernels::ConvShape> conv_shape(const ConvParams& p, std::span<const int64
   return s;
 }
 
+Result<Tensor> pack_conv(const Tensor& weights, const kernels::ConvPlan& plan) {
+  const kernels::ConvShape& s = plan.shape;
+  std::vector<int64_t> numbers{
+      static_cast<int64_t>(plan.algorithm), s.winograd, plan.group_step, s.transposed, s.cin, s.cout, s.groups};
+  for (const auto* list : {&s.kernel, &s.stride, &s.dilation, &s.pad_begin})
+    numbers.insert(numbers.end(), std::begin(*list), std::end(*list));
+  if (s.transposed) numbers.insert(numbers.end(), std::begin(s.out), std::end(s.out));
+  const Packing how{.layout = "conv",
+                    .numbers = numbers,
+                    .dtype = DType::f32,
+                    .count = plan.packed_size,
+                    .units = plan.pack_units,
+                    .any_alignment = plan.group_step == 1 && !s.transposed &&
+                                     (plan.algorithm == kernels::ConvAlgorithm::gemm ||
+                                      plan.algorithm == kernels::ConvAlgorithm::indirect)};
+  return pack(weights, how, [&](const Tensor& from, int64_t begin, int64_t end, void* to) {
+    kernels::conv_pack(plan, from.data<float>(), begin, end, static_cast<float*>(to));
+  });
+}
+
 Result<ConvEngine> ConvEngine::make(const ir::Node& node, ConvParams params, bool channels_last,
                                     kernels::Epilogue activation) {
   ConvEngine e;
@@ -233,10 +255,7 @@ Result<ConvEngine> ConvEngine::make(const ir::Node& node, ConvParams params, boo
   e.activation_ = activation;
   const ir::Value* w = node.input(1);
   if (!w->is_constant()) return e;
-  Tensor weights = w->constant();
-  if (is_half(weights.dtype())) {
-    TRN_ASSIGN(weights, to_f32(weights));
-  }
+  const Tensor& weights = w->constant();
   if (weights.rank() < 3 || weights.rank() > 5)
     return not_implemented("a convolution over {} spatial dimensions", weights.rank() - 2);
   if (weights.count() == 0) return e;
@@ -254,11 +273,12 @@ Result<ConvEngine> ConvEngine::make(const ir::Node& node, ConvParams params, boo
   }
   ConvParams loose = e.params_;
   if (!loose.transposed) loose.pads.clear();
-  TRN_ASSIGN(const kernels::ConvShape shape, conv_shape(loose, x, c));
+  TRN_ASSIGN(kernels::ConvShape shape, conv_shape(loose, x, c));
+  const int64_t winograd = node.attr("winograd", 0);
+  if ((winograd == 2 || winograd == 4) && kernels::conv_winograd_fits(shape)) e.winograd_ = static_cast<int>(winograd);
+  shape.winograd = e.winograd_;
   const kernels::ConvPlan plan = kernels::conv_plan(shape, 1);
-  const int64_t size[] = {plan.packed_size};
-  TRN_ASSIGN(e.packed_, Tensor::allocate(DType::f32, size));
-  kernels::conv_pack(plan, weights.data<float>(), 0, plan.pack_units, e.packed_.data<float>());
+  TRN_ASSIGN(e.packed_, pack_conv(weights, plan));
   return e;
 }
 
@@ -272,7 +292,8 @@ Result<std::unique_ptr<KernelState>> ConvEngine::prepare(PrepareContext& ctx) co
   TRN_ASSIGN(const ConvChannels c, conv_channels(params_, w.shape()));
   Shape dims{x.dim(0), c.cin};
   for (int i = 2; i < x.rank; ++i) dims.push_back(channels_last_ ? x.dim(i - 1) : x.dim(i));
-  TRN_ASSIGN(const kernels::ConvShape shape, conv_shape(params_, dims, c));
+  TRN_ASSIGN(kernels::ConvShape shape, conv_shape(params_, dims, c));
+  shape.winograd = winograd_;
   state->plan = kernels::conv_plan(shape, ctx.threads());
   state->pixels_in = product(dims, 2, x.rank);
   state->pixels_out = y.count / (x.dim(0) * c.cout);
@@ -358,6 +379,7 @@ class ConvKernel final : public Kernel {
 
 Result<std::unique_ptr<Kernel>> make_conv(const ir::Node& node, ConvParams params, bool channels_last,
                                           kernels::Epilogue activation) {
+  if (!channels_last && runs_on_planes(node, params)) return make_planar_conv(node, params, activation);
   TRN_ASSIGN(ConvEngine engine, ConvEngine::make(node, std::move(params), channels_last, activation));
   std::unique_ptr<Kernel> kernel(new ConvKernel(std::move(engine)));
   return is_half(node.input(0)->fact.dtype()) ? adapt_half(std::move(kernel)) : std::move(kernel);

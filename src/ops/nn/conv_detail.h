@@ -40,6 +40,9 @@ Result<ConvChannels> conv_channels(const ConvParams& p, std::span<const int64_t>
 // The kernels' description of a convolution of x (dims in NCHW order).
 Result<kernels::ConvShape> conv_shape(const ConvParams& p, std::span<const int64_t> x, const ConvChannels& w);
 
+// Constant weights of a convolution in the order of the plan.
+Result<Tensor> pack_conv(const Tensor& weights, const kernels::ConvPlan& plan);
+
 // An fp32 convolution of up to 3 spatial dimensions. Weights that are constant are packed in make.
 // Inputs: x, w, bias (optional), residual (optional: same shape as the output, added before the activation).
 class ConvEngine {
@@ -62,7 +65,8 @@ class ConvEngine {
   ConvParams params_;
   bool channels_last_ = false;
   kernels::Epilogue activation_;
-  Tensor packed_;  // floats; invalid when the weights are not constant
+  int winograd_ = 0;  // the side of the tiles of outputs, 0: another algorithm; for constant weights only
+  Tensor packed_;     // floats; invalid when the weights are not constant
 };
 
 // The kernel of a convolution of f32, f16 or bf16: a ConvEngine, behind the adapter where the type needs it.

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "ops/half_adapter.h"
+#include "ops/packing.h"
 #include "ops/shape.h"
 #include "ops/tiles.h"
 
@@ -142,27 +143,30 @@ Status RecurrentKernel::pack_constants(const ir::Node& node) {
   for (int i : {1, 2}) {
     const ir::Value* v = node.input(i);
     if (!v || !v->is_constant()) continue;
-    Tensor t = v->constant();
+    const Tensor& t = v->constant();
     if (t.rank() != 3 || t.shape()[0] != p_.directions || t.shape()[1] % p_.gates ||
         (i == 2 && t.shape()[1] != p_.gates * t.shape()[2]))
       return invalid_argument("input {} has shape {}, needs [{}, {} * hidden size, ...]", i,
                               shape_text(std::span<const int64_t>(t.shape())), p_.directions, p_.gates);
-    if (is_half(t.dtype())) {
-      TRN_ASSIGN(t, to_f32(t));
-    }
-    if (t.dtype() != DType::f32 || t.count() == 0) continue;
+    if ((t.dtype() != DType::f32 && !is_half(t.dtype())) || t.count() == 0) continue;
     const int64_t rows = t.shape()[1], columns = t.shape()[2];
     int64_t size = i == 1 ? packed_size(columns, rows) : 0;
     for (const Part& part : parts_)
       if (i == 2) size += packed_size(columns, part.count * columns);
-    const int64_t dims[] = {p_.directions * size};
-    TRN_ASSIGN(Tensor packed, Tensor::allocate(DType::f32, dims));
-    for (int d = 0; d < p_.directions; ++d) {
-      const float* from = t.data<float>() + d * rows * columns;
-      float* to = packed.data<float>() + d * size;
-      i == 1 ? pack_w(from, columns, rows, to) : pack_r(from, columns, to);
-    }
-    (i == 1 ? w_ : r_) = std::move(packed);
+    std::vector<int64_t> numbers{i};
+    for (const Part& part : parts_) numbers.push_back(part.count);
+    const Packing how{.layout = "recurrence",
+                      .numbers = numbers,
+                      .dtype = DType::f32,
+                      .count = p_.directions * size,
+                      .units = p_.directions};
+    TRN_ASSIGN((i == 1 ? w_ : r_), pack(t, how, [&](const Tensor& source, int64_t begin, int64_t end, void* packed) {
+                 for (int64_t d = begin; d < end; ++d) {
+                   const float* from = source.data<float>() + d * rows * columns;
+                   float* to = static_cast<float*>(packed) + d * size;
+                   i == 1 ? pack_w(from, columns, rows, to) : pack_r(from, columns, to);
+                 }
+               }));
   }
   return {};
 }

@@ -1,6 +1,7 @@
 #include "ops/quant/int8_conv_detail.h"
 
 #include "kernels/transpose.h"
+#include "ops/packing.h"
 #include "ops/shape.h"
 #include "ops/tiles.h"
 
@@ -50,9 +51,19 @@ Result<Int8ConvEngine> Int8ConvEngine::make(const ir::Value& w, ConvParams param
   loose.pads.clear();
   TRN_ASSIGN(const kernels::ConvShape shape, conv_shape(loose, x, c));
   const kernels::ConvInt8Plan plan = kernels::conv_int8_plan(shape, 1);
-  const int64_t size[] = {plan.packed_size};
-  TRN_ASSIGN(e.packed_, Tensor::allocate(DType::u8, size));
-  kernels::conv_int8_pack(plan, weights.raw(), weights.dtype() == DType::i8, 0, plan.pack_units, e.packed_.raw());
+  const kernels::ConvShape& p = plan.shape;
+  std::vector<int64_t> numbers{p.cin, p.cout, p.groups};
+  for (const auto* list : {&p.kernel, &p.stride, &p.dilation})
+    numbers.insert(numbers.end(), std::begin(*list), std::end(*list));
+  const Packing how{.layout = "conv int8",
+                    .numbers = numbers,
+                    .dtype = DType::u8,
+                    .count = plan.packed_size,
+                    .units = plan.pack_units,
+                    .any_alignment = true};
+  TRN_ASSIGN(e.packed_, pack(weights, how, [&](const Tensor& from, int64_t begin, int64_t end, void* to) {
+               kernels::conv_int8_pack(plan, from.raw(), from.dtype() == DType::i8, begin, end, to);
+             }));
   return e;
 }
 

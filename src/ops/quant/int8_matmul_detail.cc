@@ -2,6 +2,7 @@
 
 #include "kernels/convert.h"
 #include "ops/dispatch.h"
+#include "ops/packing.h"
 #include "ops/shape.h"
 
 namespace trunnion::ops {
@@ -90,10 +91,17 @@ Result<Int8MatMulEngine> Int8MatMulEngine::make(const ir::Value& b, bool trans_a
   if (!b.is_constant() || b.constant().rank() != 2 || b.constant().count() == 0) return e;
   const Tensor& w = b.constant();
   const int64_t k = w.shape()[trans_b ? 1 : 0], n = w.shape()[trans_b ? 0 : 1];
-  const int64_t size[] = {kernels::int8_gemm_packed_b_size(k, n)};
-  TRN_ASSIGN(e.packed_, Tensor::allocate(DType::u8, size));
-  kernels::int8_gemm_pack_b(w.raw(), w.dtype() == DType::i8, trans_b ? 1 : n, trans_b ? k : 1, k, n, 0,
-                            kernels::int8_gemm_panel_count(n), e.packed_.raw());
+  const int64_t numbers[] = {trans_b};
+  const Packing how{.layout = "matrix int8",
+                    .numbers = numbers,
+                    .dtype = DType::u8,
+                    .count = kernels::int8_gemm_packed_b_size(k, n),
+                    .units = kernels::int8_gemm_panel_count(n),
+                    .any_alignment = true};
+  TRN_ASSIGN(e.packed_, pack(w, how, [&](const Tensor& from, int64_t begin, int64_t end, void* to) {
+               kernels::int8_gemm_pack_b(from.raw(), from.dtype() == DType::i8, trans_b ? 1 : n, trans_b ? k : 1, k, n,
+                                         begin, end, to);
+             }));
   return e;
 }
 

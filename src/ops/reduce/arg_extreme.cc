@@ -53,7 +53,13 @@ class ArgKernel final : public Kernel {
     const int64_t inner = x.rank ? product(x.shape(), axis + 1, x.rank) : 1, outer = y.count / inner;
     const auto* from = x.as<const std::byte>();
     const auto size = static_cast<int64_t>(size_of(x.dtype));
-    const bool by_outer = inner == 1 || outer >= ctx.threads();
+    if (inner == 1) {
+      ctx.parallel_for(outer, 16384 / n + 1, [&](int64_t begin, int64_t end) {
+        fn_(from + begin * n * size, y.as<int64_t>() + begin, {end - begin, n, 1, 1});
+      });
+      return {};
+    }
+    const bool by_outer = outer >= ctx.threads();
     // Pieces of inner are kept inside one outer block.
     const int64_t width = by_outer ? inner : std::max<int64_t>(16384 / n, 16), pieces = (inner + width - 1) / width;
     ctx.parallel_for(outer * pieces, 16384 / (n * std::min(width, inner)) + 1, [&](int64_t begin, int64_t end) {

@@ -38,11 +38,20 @@ Result<int64_t> count_floats(C start, C limit, C delta) {
 // Elements [begin, end) of the range.
 template <class T>
 void write(T* y, T start, T delta, int64_t begin, int64_t end) {
-  using C = Compute<T>;
-  for (int64_t i = begin; i < end; ++i) {
-    if constexpr (std::is_integral_v<T>)
-      y[i] = static_cast<T>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
-    else
+  if constexpr (std::is_integral_v<T>) {  // modulo 2^bits; four chains of additions
+    const auto step = static_cast<uint64_t>(delta);
+    uint64_t v = static_cast<uint64_t>(start) + static_cast<uint64_t>(begin) * step;
+    int64_t i = begin;
+    for (; i + 4 <= end; i += 4, v += 4 * step) {
+      y[i] = static_cast<T>(v);
+      y[i + 1] = static_cast<T>(v + step);
+      y[i + 2] = static_cast<T>(v + 2 * step);
+      y[i + 3] = static_cast<T>(v + 3 * step);
+    }
+    for (; i < end; ++i, v += step) y[i] = static_cast<T>(v);
+  } else {
+    using C = Compute<T>;
+    for (int64_t i = begin; i < end; ++i)
       y[i] = static_cast<T>(static_cast<C>(start) + static_cast<C>(i) * static_cast<C>(delta));
   }
 }

@@ -14,8 +14,10 @@ def placement(self: Any) -> dict:
 
 
 def placement_summary(self: Any) -> str:
-    """The placement in a line or two: how many nodes each provider took."""
-    return summarize(placement(self))
+    """The placement in a line: how many nodes each provider took; of several, with what the first did not take and
+    what goes from one to another."""
+    report = placement(self)
+    return report["summary"] if len(report["providers"]) > 1 else summarize(report)
 
 
 def load_timings(self: Any) -> dict[str, float]:

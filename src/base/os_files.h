@@ -1,0 +1,50 @@
+// More of files than os.h has: files that are written piece by piece, and folders.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+
+namespace trunnion::os {
+
+// A file in the making: readers see the old content of the path or, after commit(), all that was written. It is written
+// beside, under the path with ".tmp.<process>.<number>" behind it; unless committed, it is removed.
+class FileWriter {
+ public:
+  static Result<FileWriter> create(const std::string& path);
+  FileWriter(FileWriter&& other) noexcept
+      : handle_(std::exchange(other.handle_, -1)),
+        path_(std::move(other.path_)),
+        beside_(std::move(other.beside_)),
+        size_(other.size_) {}
+  FileWriter& operator=(FileWriter&&) = delete;
+  ~FileWriter();
+
+  Status write(std::span<const std::byte> bytes);                      // at the end
+  Status write_at(uint64_t offset, std::span<const std::byte> bytes);  // over what is there
+  uint64_t size() const { return size_; }
+  Status commit();  // flushed to the device, then renamed
+
+ private:
+  FileWriter(int64_t handle, std::string path, std::string beside)
+      : handle_(handle), path_(std::move(path)), beside_(std::move(beside)) {}
+  int64_t handle_;
+  std::string path_, beside_;
+  uint64_t size_ = 0;
+};
+
+struct FolderEntry {
+  std::string name;
+  uint64_t size = 0;
+  int64_t modified_ns = 0;
+};
+// The regular files in a folder, in no order.
+Result<std::vector<FolderEntry>> list_folder(const std::string& path);
+// Sets the time of modification to now; a failure is ignored.
+void touch(const std::string& path);
+
+}  // namespace trunnion::os

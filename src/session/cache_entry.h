@@ -1,0 +1,63 @@
+// CacheEntry: one file of the model cache: a header, blobs that begin at multiples of 64, and an index. Reading checks
+// everything but the blobs' own bytes, for a blob is only read when a run needs it; see docs/load.md.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/mapped_file.h"
+#include "base/os_files.h"
+#include "tensor/tensor.h"
+
+namespace trunnion::session {
+
+// A file of the model as it was when the entry was made.
+struct FileStamp {
+  os::FileIdentity identity;
+  Hash128 content;  // of the whole file
+};
+
+struct CachedPack {
+  Hash128 kind;  // of the request: layout, numbers, operand
+  DType dtype = DType::undefined;
+  int64_t count = 0;
+  uint64_t offset = 0;
+};
+
+struct CacheIndex {
+  std::vector<FileStamp> files;
+  std::vector<CachedPack> packs;                  // in the order in which kernels ask
+  std::vector<int32_t> opsets;                    // of all nodes, bodies included, in order
+  std::vector<std::vector<std::string>> origins;  // likewise: the user's nodes that they stand for
+  Hash128 operators;                              // of their names
+  uint64_t graph_offset = 0, graph_bytes = 0;
+  Hash128 graph_hash;
+};
+
+inline constexpr size_t kBlobAlignment = 64;
+
+class CacheWriter {
+ public:
+  static Result<CacheWriter> create(const std::string& path);
+  Result<uint64_t> add(std::span<const std::byte> blob);  // its offset
+  Status commit(const Hash128& key, const CacheIndex& index);
+
+ private:
+  explicit CacheWriter(os::FileWriter file) : file_(std::move(file)) {}
+  os::FileWriter file_;
+};
+
+class CacheEntry {
+ public:
+  // An error says why the file is no entry for this key: missing, torn, of another version, foreign.
+  static Result<CacheEntry> open(const std::string& path, const Hash128& key);
+  const CacheIndex& index() const { return index_; }
+  const std::shared_ptr<MappedFile>& file() const { return file_; }
+
+ private:
+  std::shared_ptr<MappedFile> file_;
+  CacheIndex index_;
+};
+
+}  // namespace trunnion::session

@@ -1,0 +1,285 @@
+#include "session/model_cache.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "base/cpu_info.h"
+#include "base/error.h"
+#include "base/os.h"
+#include "base/os_files.h"
+#include "ir/names.h"
+#include "onnx/exporter.h"
+#include "onnx/external_data.h"
+#include "onnx/importer.h"
+#include "onnx/reader.h"
+#include "ops/catalog.h"
+
+namespace trunnion::session {
+namespace {
+
+constexpr size_t kWeight = size_t{64} << 10;      // bytes; data of tensors from this size on is only glanced at
+constexpr size_t kMostLists = size_t{256} << 10;  // bytes; more, and more than is packed, gain nothing
+constexpr size_t kPiece = size_t{16} << 20;
+constexpr uint64_t kMaxBytes = uint64_t{8} << 30;  // of all entries, unless an option says otherwise
+constexpr int64_t kAbandoned = 3'600'000'000'000;  // ns; a file in the making that is older is nobody's
+constexpr std::string_view kInFile = "entry", kGone = "packed";
+constexpr std::string_view kSuffix = ".trn";
+
+std::span<const std::byte> bytes_of(std::string_view s) { return std::as_bytes(std::span(s.data(), s.size())); }
+
+// This build of the engine, and what of the CPU its kernels choose their layouts by. Empty when it cannot be told.
+std::string engine_text() {
+  const std::string library = os::file_of(reinterpret_cast<const void*>(&bytes_of));
+  const auto id = library.empty() ? error(Code::fail, "") : os::file_identity(library);
+  if (!id.ok()) return {};
+  return fmt::format("{} {} {} {}{}{}{}", id->size, id->modified_ns, rung_name(active_rung()), active_avx512_vnni(),
+                     active_avx512_bf16(), active_amx_bf16(), active_amx_int8());
+}
+
+// Settings that change what a graph becomes: all but those that are known to change nothing of it.
+std::string options_text(const Options& o) {
+  std::string out = fmt::format("{} {}", static_cast<int>(o.optimization_level), o.deterministic);
+  for (const auto& [key, value] : o.config)
+    if (!key.starts_with("session.cache_") && !key.starts_with("session.intra_op") && key != "session.map_model")
+      out += fmt::format("\n{}:{}={}:{}", key.size(), key, value.size(), value);
+  for (const auto* list : {&o.dimension_by_name, &o.dimension_by_denotation})
+    for (const auto& [name, size] : *list)
+      out += fmt::format("\n{} {}:{}={}", list == &o.dimension_by_name, name.size(), name, size);
+  return out;
+}
+
+// The bytes of a model, of large weights only the beginning, the middle and the end.
+Hash128 structure(const onnx::ModelView& view, std::span<const std::byte> bytes) {
+  std::vector<std::span<const std::byte>> weights;
+  for (const auto& t : view.graph.initializers)
+    if (t.raw_data.size() >= kWeight && t.raw_data.data() >= bytes.data() &&
+        t.raw_data.data() + t.raw_data.size() <= bytes.data() + bytes.size())
+      weights.emplace_back(t.raw_data);
+  std::sort(weights.begin(), weights.end(), [](auto& a, auto& b) { return a.data() < b.data(); });
+  Hash128 h{bytes.size(), weights.size()};
+  size_t at = 0;
+  for (const auto w : weights) {
+    const auto begin = static_cast<size_t>(w.data() - bytes.data());
+    if (begin < at) continue;
+    h = hash_combine(h, hash128(bytes.subspan(at, begin - at)));
+    for (const size_t look : {size_t{0}, w.size() / 2, w.size() - 64})
+      h = hash_combine(h, hash128(w.subspan(look, 64), w.size()));
+    at = begin + w.size();
+  }
+  return hash_combine(h, hash128(bytes.subspan(at)));
+}
+
+// Of the lists in attributes: forests, tables of labels. They are read with the graph, whoever it is read from.
+size_t attribute_bytes(const ir::Graph& graph) {
+  size_t n = 0;
+  graph.for_each_node_deep([&](ir::Node* node) {
+    for (const ir::Attr& a : node->attrs()) {
+      if (const auto* v = a.get<ir::Attr::Ints>()) n += v->size() * sizeof(int64_t);
+      if (const auto* v = a.get<ir::Attr::Floats>()) n += v->size() * sizeof(float);
+      if (const auto* v = a.get<ir::Attr::Strings>()) n += v->size() * sizeof(std::string);
+    }
+  });
+  return n;
+}
+
+void describe_nodes(const ir::Graph& graph, CacheIndex& index) {
+  graph.for_each_node_deep([&](ir::Node* n) {
+    index.opsets.push_back(n->opset());
+    index.origins.push_back(n->origins);
+    index.operators = hash_combine(index.operators, hash128(n->op_type(), hash64(n->domain())));
+  });
+}
+
+}  // namespace
+
+Result<Tensor> CachedPacks::pack(const Tensor& operand, const ops::Packing& how, ops::PackFill) {
+  const auto& packs = entry_.index().packs;
+  if (next_ == packs.size()) return error(Code::fail, "a kernel packs more operands than the entry has");
+  const CachedPack& p = packs[next_++];
+  if (p.kind != pack_kind(operand, how) || p.dtype != how.dtype || p.count != how.count)
+    return error(Code::fail, "a kernel packs operand {} another way than the entry has it", next_ - 1);
+  const int64_t size[] = {p.count};
+  auto* data = const_cast<std::byte*>(entry_.file()->bytes().data()) + p.offset;
+  return Tensor::borrow(p.dtype, size, data, entry_.file());
+}
+
+std::unique_ptr<ModelCache> ModelCache::of(const Options& options, const Logger& logger, const onnx::ModelView& view,
+                                           std::span<const std::byte> bytes) {
+  const auto folder = options.entry("session.cache_dir");
+  if (!folder || folder->empty()) return nullptr;
+  const auto off = [&](std::string_view why) {
+    TRN_LOG(logger, warning, "model cache: not used, {}", why);
+    return nullptr;
+  };
+  const std::string engine = engine_text();
+  if (engine.empty()) return off("the file of the engine is not known");
+  if (!options.initializers.empty() || !options.external_initializers.empty() || !options.external_files.empty())
+    return off("weights come from the program");
+  uint64_t most = kMaxBytes;
+  if (const auto text = options.entry("session.cache_max_bytes"))
+    std::from_chars(text->data(), text->data() + text->size(), most);
+  std::unique_ptr<ModelCache> c(new ModelCache(logger, std::string(*folder), most, bytes));
+  c->key_ = hash_combine(hash_combine(hash128(engine), hash128(options_text(options))), structure(view, bytes));
+  return c;
+}
+
+std::vector<FileStamp> ModelCache::stamps(bool with_content) const {
+  std::vector<FileStamp> out;
+  for (const auto& f : files_) {
+    out.push_back({f->identity(), {}});
+    // Piece by piece, so that never more of the file is in memory.
+    for (size_t at = 0; with_content && at < f->size(); at += kPiece) {
+      const auto piece = f->bytes().subspan(at, std::min(kPiece, f->size() - at));
+      out.back().content = hash_combine(out.back().content, hash128(piece));
+      f->drop_pages(at, piece.size());
+    }
+  }
+  if (files_.empty()) out.push_back({{}, with_content ? hash128(bytes_) : Hash128{}});
+  return out;
+}
+
+// Files that are those of the entry need not be read. Others may be copies of them.
+Status ModelCache::check_files(const CacheIndex& index) const {
+  const auto now = stamps(false);
+  bool same = now.size() == index.files.size() && !files_.empty();
+  for (size_t i = 0; i < now.size() && same; ++i) same = now[i].identity == index.files[i].identity;
+  if (same) return {};
+  const auto read = stamps(true);
+  same = read.size() == index.files.size();
+  for (size_t i = 0; i < read.size() && same; ++i) same = read[i].content == index.files[i].content;
+  if (!same) return error(Code::fail, "the entry is stale: the model has changed since");
+  return {};
+}
+
+Result<std::unique_ptr<ir::Graph>> ModelCache::load(const ir::Graph& like) {
+  TRN_ASSIGN(CacheEntry entry, CacheEntry::open(path(), key_));
+  const CacheIndex& index = entry.index();
+  TRN_TRY(check_files(index));
+  const auto all = entry.file()->bytes();
+  os::advise(const_cast<std::byte*>(all.data()), all.size(), os::Advice::huge_pages);
+  onnx::ExternalData external(".");
+  external.add_memory_file(std::string(kInFile), all, entry.file());
+  // Elements that were packed and are not looked at again.
+  external.add_memory_file(std::string(kGone),
+                           std::span<const std::byte>(static_cast<const std::byte*>(nullptr), SIZE_MAX / 2),
+                           entry.file());
+  onnx::TensorSource tensors;
+  tensors.keep_alive = entry.file();
+  tensors.external = &external;
+  TRN_ASSIGN(const onnx::ModelView view, onnx::parse(all.subspan(index.graph_offset, index.graph_bytes), path()));
+  TRN_ASSIGN(ir::Model model, onnx::import_model(view, tensors, {}));
+  CacheIndex found;
+  describe_nodes(*model.graph, found);
+  if (found.operators != index.operators || found.opsets.size() != index.opsets.size() ||
+      index.origins.size() != index.opsets.size() || model.graph->inputs().size() != like.inputs().size() ||
+      model.graph->outputs().size() != like.outputs().size())
+    return error(Code::fail, "the entry's graph is not the one that it was made of");
+  size_t i = 0;
+  model.graph->for_each_node_deep([&](ir::Node* n) {
+    if (n->opset() != index.opsets[i]) n->graph()->change_op(n, n->op_type(), n->domain(), index.opsets[i]);
+    n->origins = index.origins[i++];
+  });
+  TRN_TRY(ops::resolve(*model.graph));
+  TRN_TRY(ops::infer(*model.graph));
+  entry_ = std::make_unique<CacheEntry>(std::move(entry));
+  return std::move(model.graph);
+}
+
+std::unique_ptr<ir::Graph> ModelCache::find(const ir::Graph& graph) {
+  auto found = load(graph);
+  if (found.ok()) {
+    os::touch(path());
+    TRN_LOG(logger_, info, "model cache: hit, {}", path());
+    return std::move(found).value();
+  }
+  const Status& status = found.status();
+  if (status.code() == Code::no_such_file)
+    TRN_LOG(logger_, info, "model cache: miss, {}: no entry for this model, engine, CPU level and options", path());
+  else
+    TRN_LOG(logger_, warning, "model cache: miss, {}: {}", path(), status.message());
+  return nullptr;
+}
+
+void ModelCache::drop(const Status& why) {
+  TRN_LOG(logger_, warning, "model cache: miss, {}: {}", path(), why.message());
+  entry_.reset();
+}
+
+Status ModelCache::write(ir::Model& model, std::span<const PackRecord> packs, uint64_t& bytes) {
+  TRN_TRY(os::make_folder(folder_));
+  TRN_ASSIGN(CacheWriter out, CacheWriter::create(path()));
+  CacheIndex index;
+  index.files = stamps(true);
+  std::map<const void*, uint64_t> written;  // operands that two kernels share
+  for (const PackRecord& p : packs) {
+    auto [it, fresh] = written.try_emplace(p.packed.raw(), 0);
+    if (fresh) {
+      TRN_ASSIGN(it->second, out.add({p.packed.data<const std::byte>(), p.packed.bytes()}));
+    }
+    bytes += fresh ? p.packed.bytes() : 0;
+    index.packs.push_back({p.kind, p.packed.dtype(), p.packed.count(), it->second});
+  }
+  ir::separate_names(*model.graph);  // in a file, names of bodies and of the graph around them are one space
+  describe_nodes(*model.graph, index);
+  const auto place = [&](const onnx::TensorProtoView& t) -> Result<std::optional<onnx::ExternalPlace>> {
+    if (t.raw_data.empty()) return std::optional<onnx::ExternalPlace>();
+    if (!t.raw_data.data()) return std::optional(onnx::ExternalPlace{std::string(kGone), 0, t.raw_data.size()});
+    auto [it, fresh] = written.try_emplace(t.raw_data.data(), 0);
+    if (fresh) {
+      TRN_ASSIGN(it->second, out.add(t.raw_data));
+    }
+    return std::optional(onnx::ExternalPlace{std::string(kInFile), it->second, t.raw_data.size()});
+  };
+  TRN_ASSIGN(const auto graph, onnx::export_bytes(model, place));
+  TRN_ASSIGN(index.graph_offset, out.add(graph));
+  index.graph_bytes = graph.size();
+  index.graph_hash = hash128(graph);
+  return out.commit(key_, index);
+}
+
+void ModelCache::store(ir::Model& model, std::span<const PackRecord> packs) {
+  uint64_t bytes = 0;
+  for (const PackRecord& p : packs) bytes += p.packed.bytes();
+  if (bytes > max_bytes_) {
+    TRN_LOG(logger_, warning, "model cache: not written, {} bytes of packed operands are more than the limit of {}",
+            bytes, max_bytes_);
+    return;
+  }
+  if (const size_t lists = attribute_bytes(*model.graph); lists > kMostLists && lists > bytes) {
+    TRN_LOG(logger_, info, "model cache: not written, attributes have {} bytes, packed operands {}", lists, bytes);
+    return;
+  }
+  bytes = 0;
+  if (const Status s = write(model, packs, bytes); !s.ok()) {
+    TRN_LOG(logger_, warning, "model cache: not written: {}", s.message());
+    return;
+  }
+  TRN_LOG(logger_, info, "model cache: written, {} ({} bytes of packed operands)", path(), bytes);
+  evict();
+}
+
+// The entries that were not used for longest go, the new one last; and files that a process has left unfinished.
+void ModelCache::evict() {
+  auto listed = os::list_folder(folder_);
+  if (!listed.ok()) return;
+  uint64_t sum = 0;
+  std::vector<os::FolderEntry> entries;
+  const std::string own = to_hex(key_) + std::string(kSuffix);
+  for (auto& e : *listed) {
+    if (e.name.find(".trn.tmp.") != std::string::npos && os::wall_ns() - e.modified_ns > kAbandoned)
+      (void)os::remove_file(folder_ + "/" + e.name);
+    if (!e.name.ends_with(kSuffix)) continue;
+    sum += e.size;
+    if (e.name != own) entries.push_back(std::move(e));
+  }
+  std::sort(entries.begin(), entries.end(), [](auto& a, auto& b) { return a.modified_ns < b.modified_ns; });
+  for (const auto& e : entries) {
+    if (sum <= max_bytes_) return;
+    if (!os::remove_file(folder_ + "/" + e.name).ok()) continue;  // another process was faster
+    sum -= e.size;
+    TRN_LOG(logger_, info, "model cache: removed {} ({} bytes): the limit is {} bytes", e.name, e.size, max_bytes_);
+  }
+}
+
+}  // namespace trunnion::session

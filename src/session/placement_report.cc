@@ -1,0 +1,111 @@
+// The placement of a session as JSON: who runs what, why the others do not, what is handed over, what became one.
+#include "base/error.h"
+#include "plan/node_work.h"
+#include "session/session.h"
+
+namespace trunnion::session {
+namespace {
+
+template <class Range, class F>
+std::string list(const Range& range, F&& text) {
+  std::string s = "[";
+  for (const auto& e : range) {
+    if (s.size() > 1) s += ',';
+    s += text(e);
+  }
+  return s + "]";
+}
+
+std::string numbers(const std::vector<int>& list_of) {
+  return list(list_of, [](int i) { return std::to_string(i); });
+}
+
+std::string name_of(const plan::Placement& p, int provider) {
+  return provider < 0 ? "null" : json_text(p.providers[static_cast<size_t>(provider)]);
+}
+
+// Null where it is not known; sizes with free dimensions are not known either.
+std::string bytes_json(const Type& type) {
+  bool free_sizes = false;
+  const auto bytes = plan::bytes_of(type, free_sizes);
+  return bytes && !free_sizes ? fmt::format("{:.0f}", *bytes) : "null";
+}
+
+std::string shape_json(const Type& type) {
+  if (!type.shape) return "null";
+  return list(*type.shape, [](const Dim& d) {
+    return d.is_int() ? std::to_string(d.value()) : d.is_unknown() ? "null" : json_text(d.text());
+  });
+}
+
+std::string node_json(const plan::Placement& p, const plan::NodePlacement& n) {
+  std::string out = fmt::format("{{\"name\":{},\"op_type\":{},\"domain\":{},\"provider\":{}", json_text(n.name),
+                                json_text(n.op_type), json_text(n.domain), name_of(p, n.provider));
+  if (n.region >= 0) out += fmt::format(",\"region\":{}", n.region);
+  if (n.owner >= 0) out += fmt::format(",\"owner\":{}", n.owner);
+  if (!p.values.empty()) out += fmt::format(",\"inputs\":{},\"outputs\":{}", numbers(n.inputs), numbers(n.outputs));
+  return out + fmt::format(",\"refused\":{}}}", list(n.refused, [](const plan::Refusal& r) {
+                             return fmt::format("{{\"provider\":{},\"reason\":{}}}", json_text(r.provider),
+                                                json_text(r.reason));
+                           }));
+}
+
+std::string verdict_json(const plan::Placement& p, const plan::Verdict& v) {
+  return fmt::format(
+      "{{\"provider\":{},\"nodes\":{},\"first\":{},\"provider_us\":{:.3f},\"cpu_us\":{:.3f},\"copies\":{},"
+      "\"copies_us\":{:.3f},\"copied_bytes\":{:.0f},\"free_dimensions_as_1\":{},\"kept\":{},\"text\":{}}}",
+      name_of(p, v.provider), v.nodes, json_text(v.first), v.here_us, v.there_us, v.copies, v.copies_us, v.copied_bytes,
+      v.free_sizes, v.kept, json_text(v.text()));
+}
+
+// Nodes of the graph as it runs that stand for others.
+void add_fusions(const ir::Graph& graph, std::string& out) {
+  for (const ir::Node* n = graph.first(); n; n = n->next()) {
+    if (n->origins.size() > 1)
+      out += fmt::format("{}{{\"op_type\":{},\"domain\":{},\"name\":{},\"stands_for\":{}}}", out.empty() ? "" : ",",
+                         json_text(n->op_type()), json_text(n->domain()), json_text(n->name()),
+                         list(n->origins, [](const std::string& name) { return json_text(name); }));
+    for (const ir::Graph* body : n->bodies()) add_fusions(*body, out);
+  }
+}
+
+}  // namespace
+
+std::string Session::placement_json() const {
+  const plan::Placement& p = placement_;
+  std::string providers;
+  for (size_t i = 0; i < p.providers.size(); ++i)
+    providers +=
+        fmt::format("{}{{\"name\":{},\"vendor\":{},\"device\":{},\"own_memory\":{},\"nodes\":{}}}", i ? "," : "",
+                    json_text(p.providers[i]), json_text(p.identities[i].vendor), json_text(p.identities[i].device),
+                    p.identities[i].own_memory, p.count(static_cast<int>(i)));
+  std::string out =
+      fmt::format("{{\"summary\":{},\"providers\":[{}],\"regions\":{},\"nodes\":{}", json_text(placement_summary()),
+                  providers, p.regions, list(p.nodes, [&](const auto& n) { return node_json(p, n); }));
+  if (!p.values.empty()) {
+    out += fmt::format(",\"values\":{}", list(p.values, [](const plan::PlacedValue& v) {
+                         return fmt::format("{{\"name\":{},\"type\":{},\"shape\":{},\"bytes\":{},\"output\":{}}}",
+                                            json_text(v.name), json_text(v.type.text()), shape_json(v.type),
+                                            bytes_json(v.type), v.output);
+                       }));
+    out += fmt::format(",\"crossings\":{}", list(p.crossings, [&](const plan::Crossing& c) {
+                         return fmt::format("{{\"value\":{},\"from\":{},\"to\":{},\"copied\":{}}}", c.value,
+                                            name_of(p, c.from), name_of(p, c.to), c.copied);
+                       }));
+  }
+  if (!p.verdicts.empty())
+    out += fmt::format(",\"cost\":{}", list(p.verdicts, [&](const auto& v) { return verdict_json(p, v); }));
+  std::string fusions;
+  add_fusions(*model_->graph, fusions);
+  out += fmt::format(",\"nodes_run\":{},\"fusions\":[{}],\"passes\":[", model_->graph->node_count(), fusions);
+  bool first = true;
+  for (const auto& r : pass_records_) {
+    if (!r.changes) continue;
+    out += fmt::format("{}{{\"name\":{},\"changes\":{},\"ms\":{:.3f}}}", first ? "" : ",", json_text(r.name), r.changes,
+                       r.milliseconds);
+    first = false;
+  }
+  return out + "]}";
+}
+
+}  // namespace trunnion::session

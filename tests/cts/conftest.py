@@ -1,0 +1,5 @@
+"""The suite's modules import each other by name."""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
