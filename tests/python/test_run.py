@@ -338,10 +338,18 @@ def endless():
     return model([loop], [tensor("X", T.FLOAT, [1]), tensor("go", T.BOOL, [])], [tensor("Y", T.FLOAT, [1])])
 
 
+@pytest.fixture
+def interrupts():
+    """SIGINT as a program in the foreground has it: in the background of a shell it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.own
 @pytest.mark.parametrize("options", [None, ort.RunOptions()])
 @pytest.mark.parametrize("bound", [False, True])
-def test_interrupt_stops_a_run(options, bound):
+def test_interrupt_stops_a_run(interrupts, options, bound):
     s = session(endless())
     x = np.ones(1, np.float32)
 
@@ -364,7 +372,7 @@ def test_interrupt_stops_a_run(options, bound):
 
 
 @pytest.mark.own
-def test_handlers_of_the_program_stay():
+def test_handlers_of_the_program_stay(interrupts):
     s = session(endless())
     seen, options = [], ort.RunOptions()
     before = signal.signal(signal.SIGINT, lambda *_: seen.append(1))
