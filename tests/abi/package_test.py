@@ -64,4 +64,5 @@ def main():
             check(folder / f"hello_{name}", env=dict(os.environ, LD_LIBRARY_PATH=str(library)))
 
 
-main()
+if __name__ == "__main__":
+    main()
