@@ -1,18 +1,17 @@
 // trunnion bench: how long a model takes to load and to run, where the time goes, what the machine would allow, and how
 // other engines compare.
-#include <stdlib.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 
 #include "bench_against.h"
+#include "bench_peer.h"
 #include "bench_report.h"
 #include "failure.h"
 #include "file.h"
 #include "input_options.h"
 #include "session_options.h"
+#include "text.h"
 #include "verbs.h"
 
 namespace trunnion::cli {
@@ -41,26 +40,6 @@ struct BenchChoices {
   std::string command;  // as it was called
 };
 
-// A folder that goes with everything in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "trunnion-bench-XXXXXX").string();
-    if (!mkdtemp(name.data())) unusable("cannot make a folder like {}", name);
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string file(const char* name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
-
 // The words of the call, ready for a shell; empty where the system does not tell.
 std::string command_line() {
   std::FILE* file = std::fopen("/proc/self/cmdline", "rb");
@@ -73,12 +52,7 @@ std::string command_line() {
       words.emplace_back();
   std::fclose(file);
   std::string text = "trunnion";
-  for (size_t i = 1; i + 1 < words.size(); ++i) {
-    const bool plain = !words[i].empty() && words[i].find_first_of(" \t\n'\"\\$`*?[](){}<>|&;#~!") == std::string::npos;
-    std::string quoted = "'";
-    for (const char c : words[i]) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    text += " " + (plain ? words[i] : quoted + "'");
-  }
+  for (size_t i = 1; i + 1 < words.size(); ++i) text += " " + shell_word(words[i]);
   return text;
 }
 
@@ -155,9 +129,7 @@ void print(const BenchReport& report, const BenchChoices& choices) {
 
 int bench(BenchChoices choices) {
   choices.inputs.finish(choices.load.sizes());
-  for (const std::string& name : choices.peers.engines)
-    if (name != "onnxruntime" && name != "openvino")
-      bad_usage("--against {}: the engines that can be compared with are onnxruntime and openvino", name);
+  for (const std::string& name : choices.peers.engines) check_engine(name);
   BenchReport report;
   report.model = choices.load.model;
   report.version = extras().Version();
@@ -177,9 +149,7 @@ int bench(BenchChoices choices) {
       report.load_steps.emplace_back(step.at("name").get<std::string>(), step.at("ms").get<double>());
     report.placement = model.placement_summary();
     const std::vector<Feed> feeds = make_feeds(model, choices.inputs.feeds);
-    for (const Feed& feed : feeds)
-      report.inputs.push_back(fmt::format("{}  {} {} {}", one_line(feed.name), feed.type,
-                                          feed.arrays.size() == 1 ? shape_text(feed.shape) : "", feed.source));
+    for (const Feed& feed : feeds) report.inputs.push_back(describe(feed));
     report.profile.threads = std::max(1, choices.load.threads);
     report.profile.precision = choices.precision;
     report.profile.cpu = peak::rung_name(peak::best_rung());
@@ -208,9 +178,7 @@ void add_bench(CLI::App& app, Action& action) {
   verb.add_option("--seconds", c->seconds, "How long runs are timed, each time that they are; default 2")
       ->check(CLI::Range(0.01, 86400.0))
       ->type_name("S");
-  verb.add_option("--threads", c->load.threads, "Threads to use; 0 (default): one for each core that may be used")
-      ->check(CLI::Range(0, 4096))
-      ->type_name("N");
+  c->load.add_threads(verb);
   verb.add_option("--callers", c->callers, "Also let so many threads call the one session at once")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");

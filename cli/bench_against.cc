@@ -5,6 +5,7 @@
 
 #include "bench_peer.h"
 #include "failure.h"
+#include "file.h"
 
 namespace trunnion::cli {
 namespace {
@@ -103,7 +104,6 @@ void start_peer(Contender& c, const std::string& model, const std::vector<Feed>&
     compare_outputs(ours, c.peer->outputs(), r);
     c.run = [peer = c.peer.get()] { peer->run(); };
   } catch (const Failure& failure) {
-    if (failure.code() == kUsage) throw;
     r.missing = failure.what();
     c.peer.reset();
   }

@@ -3,6 +3,7 @@
 
 #include "bench_report.h"
 #include "failure.h"
+#include "text.h"
 
 namespace trunnion::cli {
 namespace {
@@ -16,36 +17,19 @@ td:first-child,th:first-child{text-align:left}svg{width:100%;height:auto}text{fo
 @media(prefers-color-scheme:dark){body{color:#e3e7eb;background:#15191d}td,th{border-color:#39424b}.a{fill:#5b9bd8}.b{stroke:#e0916a}code{background:#252b31}}
 )";
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
-
 std::string html_table(const Table& table) {
   std::string text = "<table>\n";
   for (size_t r = 0; r < table.size(); ++r) {
     text += "<tr>";
     for (const std::string& cell : table[r])
-      text += r ? "<td>" + escaped(cell) + "</td>" : "<th>" + escaped(cell) + "</th>";
+      text += r ? "<td>" + html_text(cell) + "</td>" : "<th>" + html_text(cell) + "</th>";
     text += "</tr>\n";
   }
   return text + "</table>\n";
 }
 
 std::string label(double x, double y, const char* anchor, std::string_view text) {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, escaped(text));
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, html_text(text));
 }
 
 // How often which time; what is above the 99.5th percentile stands in the last bar.
@@ -122,12 +106,12 @@ std::string bench_html(const BenchReport& r) {
   std::string page = fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width\"><title>{0}</title><style>{1}</style></head><body>\n<h1>{0}</h1>\n",
-      escaped(r.model), kStyle);
-  page += fmt::format("<p>trunnion {}, {} thread{}, {}, {}{}</p>\n<ul>\n", escaped(r.version), r.profile.threads,
-                      r.profile.threads == 1 ? "" : "s", escaped(precision_text(r)), escaped(r.profile.cpu),
-                      escaped(r.cpu.empty() ? "" : " on " + r.cpu));
-  for (const std::string& input : r.inputs) page += "<li>" + escaped(input) + "</li>\n";
-  page += fmt::format("</ul>\n<p><code>{}</code></p>\n<h2>Runs</h2>\n", escaped(r.command));
+      html_text(r.model), kStyle);
+  page += fmt::format("<p>trunnion {}, {} thread{}, {}, {}{}</p>\n<ul>\n", html_text(r.version), r.profile.threads,
+                      r.profile.threads == 1 ? "" : "s", html_text(precision_text(r)), html_text(r.profile.cpu),
+                      html_text(r.cpu.empty() ? "" : " on " + r.cpu));
+  for (const std::string& input : r.inputs) page += "<li>" + html_text(input) + "</li>\n";
+  page += fmt::format("</ul>\n<p><code>{}</code></p>\n<h2>Runs</h2>\n", html_text(r.command));
   page += html_table({{"", "runs", "p50 ms", "p90 ms", "p99 ms", "min ms", "runs a second"},
                       {"one caller", std::to_string(t.count), ms_text(t.p50), ms_text(t.p90), ms_text(t.p99),
                        ms_text(t.min), t.p50 > 0 ? fmt::format("{:.1f}", 1e3 / t.p50) : "-"}});
@@ -140,7 +124,7 @@ std::string bench_html(const BenchReport& r) {
   }
   page += histogram_svg(r.times);
   page += fmt::format("<p>Load {} ms, first run {} ms, peak memory {:.0f} MB. {}</p>\n", ms_text(r.load_ms),
-                      ms_text(r.first_ms), r.peak_bytes * 1e-6, escaped(r.placement));
+                      ms_text(r.first_ms), r.peak_bytes * 1e-6, html_text(r.placement));
   if (r.peers.size() > 1) page += "<h2>Against other engines</h2>\n" + html_table(peer_table(r));
   if (!r.profile.nodes.empty()) {
     page += "<h2>Operators</h2>\n";
@@ -153,8 +137,8 @@ std::string bench_html(const BenchReport& r) {
   std::string notes;
   for (const PeerResult& p : r.peers)
     if (!p.missing.empty())
-      notes += fmt::format("<li>{}: not compared: {}</li>\n", escaped(p.engine), escaped(one_line(p.missing)));
-  for (const std::string& note : r.notes) notes += "<li>" + escaped(note) + "</li>\n";
+      notes += fmt::format("<li>{}: not compared: {}</li>\n", html_text(p.engine), html_text(one_line(p.missing)));
+  for (const std::string& note : r.notes) notes += "<li>" + html_text(note) + "</li>\n";
   if (!notes.empty()) page += "<h2>Notes</h2>\n<ul>\n" + notes + "</ul>\n";
   return page + "</body></html>\n";
 }

@@ -20,7 +20,7 @@ constexpr size_t kMostCalls = 2'000'000;
 
 size_t uncounted(double first_ms) { return first_ms > 100 ? 1 : 3; }
 
-// Bytes of a tensor and where they are; nothing for text, sequences and maps.
+// A copy of a tensor's bytes; nothing for text, sequences and maps.
 std::vector<std::byte> copy_of(const Value& value) {
   if (!value || value.kind() != ONNX_TYPE_TENSOR) return {};
   const DataType type = value.element_type();
@@ -77,15 +77,6 @@ std::vector<double> time_calls(const std::function<void()>& run, double seconds,
     }
   }
   return times;
-}
-
-Arguments arguments_of(const std::vector<Feed>& feeds) {
-  Arguments a;
-  for (const Feed& feed : feeds) {
-    a.names.push_back(feed.name.c_str());
-    a.values.push_back(feed.value.get());
-  }
-  return a;
 }
 
 Callers many_callers(const LoadedModel& model, const Arguments& arguments, int callers, double seconds) {
@@ -150,15 +141,6 @@ Around around_a_run(const LoadedModel& model, const std::vector<Feed>& feeds) {
   around.feed_ms = median(feeding);
   around.fetch_ms = median(fetching);
   return around;
-}
-
-double resident_memory() {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> status(std::fopen("/proc/self/status", "r"), std::fclose);
-  char line[256];
-  double kibibytes = 0;
-  while (status && std::fgets(line, sizeof(line), status.get()))
-    if (std::sscanf(line, "VmRSS: %lf", &kibibytes) == 1) return kibibytes * 1024;
-  return 0;
 }
 
 }  // namespace trunnion::cli

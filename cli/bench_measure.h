@@ -31,13 +31,6 @@ double now_seconds();
 std::vector<double> time_calls(const std::function<void()>& run, double seconds, size_t least,
                                const std::function<void(double share, size_t calls)>& tell);
 
-// The inputs of a run as names and values.
-struct Arguments {
-  std::vector<const char*> names;
-  std::vector<const OrtValue*> values;
-};
-Arguments arguments_of(const std::vector<Feed>& feeds);
-
 struct Callers {
   int count = 0;
   double runs_per_second = 0;
@@ -50,7 +43,5 @@ struct Around {
   double feed_ms = 0, fetch_ms = 0;
 };
 Around around_a_run(const LoadedModel& model, const std::vector<Feed>& feeds);
-
-double resident_memory();  // of this process now, in bytes; 0 where the system does not say
 
 }  // namespace trunnion::cli

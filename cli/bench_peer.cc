@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "failure.h"
+#include "text.h"
 
 namespace trunnion::cli {
 namespace {
@@ -22,10 +23,10 @@ constexpr Package kPackages[] = {
     {"openvino", "openvino", "libs/libopenvino_c.so*", "--openvino"},
 };
 
-std::string quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
+const Package& package_of(const std::string& engine) {
+  for (const Package& p : kPackages)
+    if (engine == p.engine) return p;
+  bad_usage("--against {}: the engines that can be compared with are onnxruntime and openvino", engine);
 }
 
 // What a program prints, first line; `ended` is how it ended.
@@ -45,13 +46,12 @@ std::string first_line_of(const std::string& command, int& ended) {
 
 }  // namespace
 
+void check_engine(const std::string& engine) { static_cast<void>(package_of(engine)); }
+
 std::string find_library(const std::string& engine, const std::string& given, const std::string& python) {
-  const Package* package = nullptr;
-  for (const Package& p : kPackages)
-    if (engine == p.engine) package = &p;
-  if (!package) bad_usage("--against {}: the engines that can be compared with are onnxruntime and openvino", engine);
+  const Package& package = package_of(engine);
   if (!given.empty()) {
-    if (!std::filesystem::is_regular_file(given)) unusable("{} {}: there is no such file", package->option, given);
+    if (!std::filesystem::is_regular_file(given)) unusable("{} {}: there is no such file", package.option, given);
     return given;
   }
   // The package is found, not imported.
@@ -61,15 +61,16 @@ std::string find_library(const std::string& engine, const std::string& given, co
       "d = list(s.submodule_search_locations or []) if s else []\n"
       "f = [p for x in d for p in sorted(glob.glob(os.path.join(x, '{}')))]\n"
       "print(f[-1] if f else 'no library in ' + d[0] if d else 'no package')",
-      package->name, package->pattern);
+      package.name, package.pattern);
   int ended = 0;
-  const std::string answer = first_line_of(quoted(python) + " -c " + quoted(script) + " 2>/dev/null", ended);
+  const std::string answer =
+      first_line_of(shell_quoted(python) + " -c " + shell_quoted(script) + " 2>/dev/null", ended);
   const std::string help = fmt::format("install it there (pip install {}), or give --python PROGRAM or {} PATH",
-                                       package->name, package->option);
-  if (answer.empty() || ended != 0) unusable("'{}' cannot be run to look for {}: {}", python, package->name, help);
-  if (answer == "no package") unusable("'{}' has no package {}: {}", python, package->name, help);
+                                       package.name, package.option);
+  if (answer.empty() || ended != 0) unusable("'{}' cannot be run to look for {}: {}", python, package.name, help);
+  if (answer == "no package") unusable("'{}' has no package {}: {}", python, package.name, help);
   if (answer.starts_with("no library in "))
-    unusable("{} (expected {}): give {} PATH", answer, package->pattern, package->option);
+    unusable("{} (expected {}): give {} PATH", answer, package.pattern, package.option);
   return answer;
 }
 

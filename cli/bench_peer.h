@@ -23,6 +23,9 @@ class Peer {
 std::unique_ptr<Peer> open_onnxruntime(const std::string& library);
 std::unique_ptr<Peer> open_openvino(const std::string& library, bool bf16);
 
+// Bad usage of --against when there is no such engine.
+void check_engine(const std::string& engine);
+
 // The library that `given` names, or that of the package which the Python interpreter has. Fails, saying what is
 // missing and what would help.
 std::string find_library(const std::string& engine, const std::string& given, const std::string& python);

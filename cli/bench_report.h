@@ -32,7 +32,6 @@ struct PeerResult {
 struct BenchReport {
   std::string model, version, cpu, command, placement;
   std::vector<std::string> inputs;  // "x  tensor(float) [1,3,224,224] random in 0:1, seed 0"
-  double seconds = 0;
 
   double load_ms = 0, first_ms = 0;
   std::vector<std::pair<std::string, double>> load_steps;

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "failure.h"
-#include "file.h"
 #include "npy.h"
 
 namespace trunnion::cli {
@@ -146,13 +145,12 @@ bool Bisection::part_differs(size_t last, size_t count, const std::vector<Feed>&
     finding.part_nodes = count;
     finding.part_difference = std::move(d);
     if (!save) return true;
-    std::filesystem::create_directories(finding.folder);
     std::error_code error;
-    for (const char* file : {"model.onnx"}) {
-      std::filesystem::copy_file(path, finding.folder + "/" + file, std::filesystem::copy_options::overwrite_existing,
-                                 error);
-      if (error) unusable("cannot write {}/{}: {}", finding.folder, file, error.message());
-    }
+    std::filesystem::create_directories(finding.folder, error);
+    if (error) unusable("cannot make the folder {}: {}", finding.folder, error.message());
+    std::filesystem::copy_file(path, finding.folder + "/model.onnx", std::filesystem::copy_options::overwrite_existing,
+                               error);
+    if (error) unusable("cannot write {}/model.onnx: {}", finding.folder, error.message());
     Entries entries;
     for (const Feed& feed : part_feeds) {
       const DataType type = feed.arrays[0].type;

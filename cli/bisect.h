@@ -7,6 +7,7 @@
 
 #include "difference.h"
 #include "engine_spec.h"
+#include "file.h"
 
 namespace trunnion::cli {
 
@@ -60,7 +61,7 @@ class Bisection {
   LoadChoices parts_;  // the same for parts of the model, which have the sizes of --dim in them
   const SpecRunner reference_, candidate_;
   std::optional<Tolerance> tolerance_;
-  Workspace work_;
+  TemporaryFolder work_;
   std::vector<Node> nodes_;
   std::map<std::string, Result> values_;  // of the reference, by name
 };

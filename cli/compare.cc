@@ -1,11 +1,13 @@
 // trunnion compare: whether two engines, or two settings of one, give the same, and where they part when they do not.
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <filesystem>
 
 #include "bisect.h"
 #include "failure.h"
-#include "file.h"
 #include "input_options.h"
+#include "text.h"
 #include "verbs.h"
 
 namespace trunnion::cli {
@@ -49,6 +51,13 @@ struct Outcome {
   }
 };
 
+std::string not_negative(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  const bool good = !text.empty() && *end == 0 && std::isfinite(value) && value >= 0;
+  return good ? "" : fmt::format("{} is no number that is not negative", text);
+}
+
 std::optional<Tolerance> tolerance_of(const CompareChoices& c) {
   if (c.atol < 0 && c.rtol < 0) return std::nullopt;
   return Tolerance{std::max(c.atol, 0.0), std::max(c.rtol, 0.0), false};
@@ -82,15 +91,6 @@ void compare_all(const CompareChoices& c, const SpecRunner& reference, const Spe
     }
 }
 
-// As a shell reads it: what needs quotes gets them.
-std::string quoted(const std::string& text) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,@%+";
-  if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return text;
-  std::string out = "'";
-  for (const char ch : text) out += ch == '\'' ? std::string("'\\''") : std::string(1, ch);
-  return out + "'";
-}
-
 std::string finding_text(const CompareChoices& c, const Finding& f) {
   std::string text = fmt::format("first difference: {}, node {} of {}\n  output '{}': {}\n  {}\n", one_line(f.node),
                                  f.place, f.nodes, one_line(f.value), f.difference.why, describe(f.difference));
@@ -103,10 +103,10 @@ std::string finding_text(const CompareChoices& c, const Finding& f) {
         "it is found where it begins\n";
   text += fmt::format("written to {}: {}\n", f.folder, fmt::join(f.files, ", "));
   text += fmt::format("  trunnion compare {0}/model.onnx --input {0}/inputs.npz --reference {1} --candidate {2}",
-                      quoted(f.folder), quoted(c.reference), quoted(c.candidate));
-  for (const std::string& plugin : c.providers.plugins) text += " --plugin " + quoted(plugin);
-  for (const std::string& option : c.providers.options) text += " --provider-option " + quoted(option);
-  for (const std::string& config : c.load.config) text += " --config " + quoted(config);
+                      shell_word(f.folder), shell_word(c.reference), shell_word(c.candidate));
+  for (const std::string& plugin : c.providers.plugins) text += " --plugin " + shell_word(plugin);
+  for (const std::string& option : c.providers.options) text += " --provider-option " + shell_word(option);
+  for (const std::string& config : c.load.config) text += " --config " + shell_word(config);
   if (c.atol >= 0) text += fmt::format(" --atol {:g}", c.atol);
   if (c.rtol >= 0) text += fmt::format(" --rtol {:g}", c.rtol);
   return text + "\n";
@@ -114,9 +114,7 @@ std::string finding_text(const CompareChoices& c, const Finding& f) {
 
 std::string report(const CompareChoices& c, const std::vector<Feed>& feeds, const Outcome& o) {
   std::string text = "inputs\n";
-  for (const Feed& feed : feeds)
-    text += fmt::format("  {}  {} {} {}\n", one_line(feed.name), feed.type,
-                        feed.arrays.size() == 1 ? shape_text(feed.shape) : "", feed.source);
+  for (const Feed& feed : feeds) text += "  " + describe(feed) + "\n";
   const auto side = [&](const char* what, const std::string& spec, const std::string& placement) {
     text += fmt::format("{} {}{}{}\n", what, spec, placement.empty() ? "" : ": ", placement);
   };
@@ -166,8 +164,10 @@ int compare_engines(CompareChoices c) {
   const Engine engine(c.load.verbose);
   c.providers.register_plugins(engine);
   c.load.check_dimensions(engine);
-  const SpecRunner reference(engine, c.providers, c.load, EngineSpec::parse(c.reference, engine, c.providers));
-  const SpecRunner candidate(engine, c.providers, c.load, EngineSpec::parse(c.candidate, engine, c.providers));
+  const SpecRunner reference(engine, c.providers, c.load,
+                             EngineSpec::parse("--reference", c.reference, engine, c.providers));
+  const SpecRunner candidate(engine, c.providers, c.load,
+                             EngineSpec::parse("--candidate", c.candidate, engine, c.providers));
   std::vector<Feed> feeds;
   {
     const LoadedModel model(engine, c.load.model, c.load.options());
@@ -197,12 +197,8 @@ void add_compare(CLI::App& app, Action& action) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   c->inputs.add_to(verb);
-  verb.add_option("--atol", c->atol, "Absolute tolerance, for all types")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("X");
-  verb.add_option("--rtol", c->rtol, "Relative tolerance, for all types")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("X");
+  verb.add_option("--atol", c->atol, "Absolute tolerance, for all types")->check(not_negative)->type_name("X");
+  verb.add_option("--rtol", c->rtol, "Relative tolerance, for all types")->check(not_negative)->type_name("X");
   verb.add_option("--save", c->save, "Where the smallest differing part goes; default MODEL-difference")
       ->type_name("FOLDER");
   verb.add_flag("!--no-bisect", c->bisect, "Do not look for the node");

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 
@@ -13,6 +12,7 @@
 #include "known_plugins.h"
 #include "providers.h"
 #include "session_options.h"
+#include "text.h"
 #include "verbs.h"
 
 namespace trunnion::cli {
@@ -35,7 +35,7 @@ struct DoctorChoices {
 Json examine(const Engine& engine, const std::string& name, const std::string& path, const char* no_device) {
   Json facts{{"name", name}, {"path", path}, {"usable", false}};
   try {
-    check(ort().RegisterExecutionProviderLibrary(engine.get(), name.c_str(), path.c_str()));
+    register_library(engine, name, path);
   } catch (const Error& error) {
     facts["reason"] = error.what();
     facts["remedy"] = remedy_of(error.what());
@@ -53,17 +53,11 @@ Json examine(const Engine& engine, const std::string& name, const std::string& p
   return facts;
 }
 
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 // The same in a process of its own, where a library may do what it likes.
 Json examine_apart(const std::string& name, const std::string& path) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  const std::string command =
-      fmt::format("{} doctor --only-plugins --json --plugin {} 2>/dev/null", quoted(self), quoted(name + "=" + path));
+  const std::string command = fmt::format("{} doctor --only-plugins --json --plugin {} 2>/dev/null", shell_quoted(self),
+                                          shell_quoted(name + "=" + path));
   std::string text;
   std::FILE* const pipe = popen(command.c_str(), "r");
   if (!pipe) unusable("cannot start a process to load {}", path);
@@ -168,7 +162,7 @@ int doctor(const DoctorChoices& choices) {
   facts["plugins"] = Json::array();
   bool usable = true;
   for (const std::string& text : choices.plugins) {
-    const auto [name, path] = split(text, "--plugin", true);
+    const auto [name, path] = split_first(text, "--plugin", "NAME=PATH");
     const char* no_device = nullptr;
     for (const KnownPlugin& known : known_plugins())
       if (path.ends_with(known.library)) no_device = known.no_device;

@@ -8,17 +8,12 @@
 #include "failure.h"
 #include "file.h"
 #include "npy.h"
+#include "text.h"
 
 namespace trunnion::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 // The inputs as an .npz, which has tensors only.
 std::string feeds_file(const std::vector<Feed>& feeds) {
@@ -33,32 +28,33 @@ std::string feeds_file(const std::vector<Feed>& feeds) {
 
 }  // namespace
 
-EngineSpec EngineSpec::parse(const std::string& text, const Engine& engine, const ProviderChoices& providers) {
+EngineSpec EngineSpec::parse(const char* option, const std::string& text, const Engine& engine,
+                             const ProviderChoices& providers) {
   EngineSpec spec;
   spec.text = text;
   const size_t colon = text.find(':');
   const std::string name = text.substr(0, colon);
-  if (name.empty()) bad_usage("'{}': it is to be given as PROVIDER or PROVIDER:KEY=VALUE,...", text);
-  spec.provider = providers.full_name(engine, name);
+  if (name.empty()) bad_usage("{} '{}': it is to be given as PROVIDER or PROVIDER:KEY=VALUE,...", option, text);
+  spec.provider = providers.full_name(engine, name, fmt::format("{} {}", option, text));
   if (spec.provider != "CPUExecutionProvider") spec.rounding = Rounding::fewer_bits;
   for (const std::string& part : split_list(colon == text.npos ? "" : text.substr(colon + 1), ',')) {
     const size_t equals = part.find('=');
     if (equals == part.npos || equals == 0 || equals + 1 == part.size())
-      bad_usage("'{}': '{}' is to be given as KEY=VALUE", text, part);
+      bad_usage("{} '{}': '{}' is to be given as KEY=VALUE", option, text, part);
     const std::string key = part.substr(0, equals), value = part.substr(equals + 1);
     if (key == "optimization") {
       if (value != "none" && value != "basic" && value != "extended" && value != "all")
-        bad_usage("'{}': optimization may be none, basic, extended or all", text);
+        bad_usage("{} '{}': optimization may be none, basic, extended or all", option, text);
       spec.level = value;
     } else if (key == "rung") {
       if (value != "baseline" && value != "avx2" && value != "avx512")
-        bad_usage("'{}': rung may be baseline, avx2 or avx512", text);
-      if (spec.provider != "CPUExecutionProvider") bad_usage("'{}': only the CPU provider has rungs", text);
+        bad_usage("{} '{}': rung may be baseline, avx2 or avx512", option, text);
+      if (spec.provider != "CPUExecutionProvider") bad_usage("{} '{}': only the CPU provider has rungs", option, text);
       spec.rung = value;
     } else if (key == "threads") {
       const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), spec.threads);
       if (error != std::errc() || end != value.data() + value.size() || spec.threads < 1 || spec.threads > 4096)
-        bad_usage("'{}': threads is to be a number from 1 to 4096", text);
+        bad_usage("{} '{}': threads is to be a number from 1 to 4096", option, text);
     } else if (key == "precision") {
       if (value == "fast") spec.rounding = std::max(spec.rounding, Rounding::shortcuts);
       if (value == "bf16") spec.rounding = Rounding::fewer_bits;
@@ -66,8 +62,9 @@ EngineSpec EngineSpec::parse(const std::string& text, const Engine& engine, cons
     } else if (key.find('.') != key.npos) {
       spec.config.emplace_back(key, value);
     } else {
-      bad_usage("'{}': '{}' is none of optimization, precision, rung, threads, and no key of a session's configuration",
-                text, key);
+      bad_usage(
+          "{} '{}': '{}' is none of optimization, precision, rung, threads, and no key of a session's configuration",
+          option, text, key);
     }
   }
   return spec;
@@ -91,13 +88,8 @@ std::vector<Result> SpecRunner::run(const std::string& model, const std::vector<
   const SessionOptions options = this->options();
   const LoadedModel loaded(engine_, model, options);
   if (placement) *placement = loaded.placement_summary();
-  std::vector<const char*> names;
-  std::vector<const OrtValue*> inputs;
-  for (const Feed& feed : feeds) {
-    names.push_back(feed.name.c_str());
-    inputs.push_back(feed.value.get());
-  }
-  std::vector<Value> values = loaded.run(names, inputs);
+  const Arguments arguments = arguments_of(feeds);
+  std::vector<Value> values = loaded.run(arguments.names, arguments.values);
   std::vector<Result> results;
   for (size_t i = 0; i < values.size(); ++i)
     results.push_back(take_apart(loaded.outputs()[i].name, std::move(values[i])));
@@ -106,16 +98,16 @@ std::vector<Result> SpecRunner::run(const std::string& model, const std::vector<
 
 // The rung is chosen once a process.
 std::vector<Result> SpecRunner::run_apart(const std::string& model, const std::vector<Feed>& feeds) const {
-  const Workspace folder;
+  const TemporaryFolder folder;
   write_file(folder.file("in.npz"), feeds_file(feeds));
   std::string command = fmt::format("TRUNNION_CPU={} {} run {} --level {} --threads {} --output {}", spec_.rung,
-                                    quoted(fs::read_symlink("/proc/self/exe").string()), quoted(model), spec_.level,
-                                    spec_.threads, quoted(folder.file("out.npz")));
-  if (!feeds.empty()) command += " --input " + quoted(folder.file("in.npz"));
-  for (const auto& [key, value] : spec_.config) command += " --config " + quoted(key + "=" + value);
-  for (const std::string& text : load_.config) command += " --config " + quoted(text);
-  for (const std::string& text : load_.dimensions) command += " --dim " + quoted(text);
-  command += fmt::format(" >{} 2>&1", quoted(folder.file("log")));
+                                    shell_quoted(fs::read_symlink("/proc/self/exe").string()), shell_quoted(model),
+                                    spec_.level, spec_.threads, shell_quoted(folder.file("out.npz")));
+  if (!feeds.empty()) command += " --input " + shell_quoted(folder.file("in.npz"));
+  for (const auto& [key, value] : spec_.config) command += " --config " + shell_quoted(key + "=" + value);
+  for (const std::string& text : load_.config) command += " --config " + shell_quoted(text);
+  for (const std::string& text : load_.dimensions) command += " --dim " + shell_quoted(text);
+  command += fmt::format(" >{} 2>&1", shell_quoted(folder.file("log")));
   if (std::system(command.c_str()) != 0) {
     const std::string log = read_file(folder.file("log"));
     unusable("{}: {}", spec_.text, log.starts_with("trunnion: ") ? log.substr(10) : log);
@@ -134,17 +126,6 @@ std::vector<Result> SpecRunner::run_apart(const std::string& model, const std::v
   if (results.size() != loaded.outputs().size())
     unusable("{}: a process of its own can give tensors only: leave out rung=", spec_.text);
   return results;
-}
-
-Workspace::Workspace() {
-  std::string pattern = (fs::temp_directory_path() / "trunnion-XXXXXX").string();
-  if (!mkdtemp(pattern.data())) unusable("cannot make a folder below {}", fs::temp_directory_path().string());
-  folder_ = pattern;
-}
-
-Workspace::~Workspace() {
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
 }
 
 }  // namespace trunnion::cli

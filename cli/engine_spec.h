@@ -1,7 +1,5 @@
 // What runs a model in a comparison: a provider and settings, "cpu:optimization=none", "openvino".
 #pragma once
-#include <functional>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,8 +21,9 @@ struct EngineSpec {
   Rounding rounding = Rounding::order;
 
   // NAME[:KEY=VALUE[,KEY=VALUE]...] with the keys optimization, precision, rung, threads, and those of a session's
-  // configuration. Others are bad usage.
-  static EngineSpec parse(const std::string& text, const Engine& engine, const ProviderChoices& providers);
+  // configuration. Others are bad usage of `option`.
+  static EngineSpec parse(const char* option, const std::string& text, const Engine& engine,
+                          const ProviderChoices& providers);
 };
 
 // Runs models as a spec says. Strict: the provider stands first, and the CPU takes what is left.
@@ -51,19 +50,6 @@ class SpecRunner {
   const ProviderChoices& providers_;
   LoadChoices load_;
   EngineSpec spec_;
-};
-
-// A folder for files of this process that goes with the object.
-class Workspace {
- public:
-  Workspace();
-  ~Workspace();
-  Workspace(const Workspace&) = delete;
-  Workspace& operator=(const Workspace&) = delete;
-  std::string file(const std::string& name) const { return folder_ + "/" + name; }
-
- private:
-  std::string folder_;
 };
 
 }  // namespace trunnion::cli

@@ -1,6 +1,5 @@
 // trunnion explain: which provider runs each node, why the others do not, and what goes from one to another.
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
@@ -32,13 +31,6 @@ struct ExplainChoices {
 
 std::string text_of(const Json& j, const char* key) { return j.at(key).get<std::string>(); }
 
-std::string short_of(const std::string& provider) {
-  constexpr std::string_view kEnding = "ExecutionProvider";
-  return provider.ends_with(kEnding) && provider.size() > kEnding.size()
-             ? provider.substr(0, provider.size() - kEnding.size())
-             : provider;
-}
-
 std::string label_of(const Json& node) {
   const std::string domain = text_of(node, "domain"), name = text_of(node, "name");
   return fmt::format("{}{}{}{}", domain, domain.empty() ? "" : "::", text_of(node, "op_type"),
@@ -65,13 +57,13 @@ std::string nodes_text(const Json& nodes, bool all) {
     }
     const std::string region = n.contains("region") ? fmt::format(" region {}", n.at("region").dump()) : "";
     if (end - i > 1)
-      text += fmt::format("  {:>5}-{:<5} {}{}: {} nodes, {} to {}\n", i + 1, end, short_of(text_of(n, "provider")),
+      text += fmt::format("  {:>5}-{:<5} {}{}: {} nodes, {} to {}\n", i + 1, end, short_name(text_of(n, "provider")),
                           region, end - i, label_of(n), label_of(nodes[end - 1]));
     else
-      text += fmt::format("  {:>5}       {}{}: {}\n", i + 1, short_of(text_of(n, "provider")), region, label_of(n));
+      text += fmt::format("  {:>5}       {}{}: {}\n", i + 1, short_name(text_of(n, "provider")), region, label_of(n));
     if (all)
       for (const Json& r : n.at("refused"))
-        text += fmt::format("                not {}: {}\n", short_of(text_of(r, "provider")),
+        text += fmt::format("                not {}: {}\n", short_name(text_of(r, "provider")),
                             one_line(text_of(r, "reason")));
     i = end;
   }
@@ -92,7 +84,7 @@ std::string refusals_text(const Json& nodes) {
       const std::string op = text_of(n, "op_type"), start = op + " is ";
       std::string reason = one_line(text_of(r, "reason"));
       if (reason.starts_with(start)) reason = reason.substr(start.size());
-      Refused& at = all[{short_of(text_of(r, "provider")), reason}];
+      Refused& at = all[{short_name(text_of(r, "provider")), reason}];
       constexpr size_t kExamples = 3;
       if (const std::string name = one_line(text_of(n, "name")); !name.empty() && at.count < kExamples)
         at.examples += (at.examples.empty() ? "" : ", ") + name;
@@ -122,7 +114,7 @@ std::string hints_text(const Json& placement) {
       text += fmt::format(
           "note: {} took no node. The model has free dimensions, which some providers decline: --dim gives "
           "them a size\n",
-          short_of(text_of(p, "name")));
+          short_name(text_of(p, "name")));
   return text;
 }
 
@@ -136,7 +128,7 @@ std::string regions_text(const Json& placement) {
   for (const Json& n : placement.at("nodes")) {
     if (!n.contains("region")) continue;
     Region& r = regions[n.at("region").get<int>()];
-    r.provider = short_of(text_of(n, "provider"));
+    r.provider = short_name(text_of(n, "provider"));
     if (r.nodes++ == 0) r.first = label_of(n);
     r.last = label_of(n);
     for (const Json& v : n.at("inputs")) r.read.insert(v.get<int>());
@@ -157,15 +149,14 @@ std::string crossings_text(const Json& placement, bool all) {
   const Json &crossings = placement.at("crossings"), &values = placement.at("values");
   std::string text = "values that cross\n";
   if (crossings.empty()) return text + "  none\n";
-  const auto side = [](const Json& j) { return j.is_null() ? std::string("caller") : short_of(j.get<std::string>()); };
+  const auto side = [](const Json& j) {
+    return j.is_null() ? std::string("caller") : short_name(j.get<std::string>());
+  };
   size_t shown = 0;
   for (const Json& c : crossings) {
     if (!all && shown++ == kRowsShown) return text + fmt::format("  {} more: --all\n", crossings.size() - kRowsShown);
     const Json& v = values.at(c.at("value").get<size_t>());
-    std::string shape;
-    if (!v.at("shape").is_null())
-      for (const Json& d : v.at("shape"))
-        shape += (shape.empty() ? "" : ",") + (d.is_string() ? d.get<std::string>() : d.is_null() ? "?" : d.dump());
+    std::string shape = dimensions_text(v.at("shape"));
     constexpr size_t kLongest = 60;
     if (shape.size() > kLongest) shape = shape.substr(0, kLongest) + "...";
     text += fmt::format("  {} -> {}: '{}' {} [{}], {}, {}\n", side(c.at("from")), side(c.at("to")),
@@ -180,7 +171,7 @@ std::string cost_text(const Json& placement) {
   std::string text = "islands, by estimated cost\n";
   for (const Json& v : placement.at("cost"))
     text += fmt::format("  {} {} from {}: {}\n", v.at("kept").get<bool>() ? "kept   " : "refused",
-                        short_of(text_of(v, "provider")), one_line(text_of(v, "first")), text_of(v, "text"));
+                        short_name(text_of(v, "provider")), one_line(text_of(v, "first")), text_of(v, "text"));
   return text;
 }
 
@@ -207,8 +198,9 @@ int explain(const ExplainChoices& c) {
   const Engine engine(c.load.verbose);
   c.providers.register_plugins(engine);
   c.load.check_dimensions(engine);
-  const std::vector<std::string> order = c.order.empty() ? c.providers.all(engine) : split_list(c.order, ',');
-  if (order.empty()) bad_usage("--providers names no provider");
+  std::vector<std::string> order = c.order.empty() ? c.providers.all(engine) : split_list(c.order, ',');
+  if (order.empty()) bad_usage("--providers {}: it is to be given as A,B,...", c.order);
+  for (std::string& name : order) name = c.providers.full_name(engine, name, "--providers " + c.order);
   SessionOptions options = c.load.options();
   options.config("session.record_ep_graph_assignment_info", "1");
   c.providers.append(engine, order, options);

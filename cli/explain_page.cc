@@ -1,6 +1,7 @@
 #include "explain_page.h"
 
 #include "failure.h"
+#include "text.h"
 
 namespace trunnion::cli {
 namespace {
@@ -186,12 +187,6 @@ const asked = parseInt(location.hash.slice(1)) - 1, border = edges.find(e => e.c
 if (asked >= 0 && asked < N.length) choose(asked, true); else if (N.length) { choose(border ? border.b : 0, true); if (!border) { ty = 30; draw(); } }
 )js";
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return out;
-}
-
 // Inside a script element nothing may look like its end.
 std::string script_safe(const std::string& json) {
   std::string out;
@@ -202,7 +197,7 @@ std::string script_safe(const std::string& json) {
 }  // namespace
 
 std::string explain_page(const std::string& model, const Json& placement) {
-  const std::string name = escaped(one_line(model.substr(model.rfind('/') + 1)));
+  const std::string name = html_text(one_line(model.substr(model.rfind('/') + 1)));
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>Placement of {0}</title>\n"
       "<style>{1}</style></head>\n<body>\n<header><h1>{0}</h1><p>{2}</p>\n<div class=\"bar\">"
@@ -216,7 +211,7 @@ std::string explain_page(const std::string& model, const Json& placement) {
       "others</th></tr></thead>"
       "<tbody id=\"body\"></tbody></table></div></div></main>\n"
       "<script type=\"application/json\" id=\"data\">{3}</script>\n<script>{4}</script>\n</body>\n</html>\n",
-      name, kStyle, escaped(one_line(placement.at("summary").get<std::string>())), script_safe(json_text(placement)),
+      name, kStyle, html_text(one_line(placement.at("summary").get<std::string>())), script_safe(json_text(placement)),
       kScript);
 }
 

@@ -349,4 +349,18 @@ std::vector<Feed> make_feeds(const LoadedModel& model, const FeedOptions& option
   return FeedMaker(model, options).make();
 }
 
+std::string describe(const Feed& feed) {
+  return fmt::format("{}  {} {} {}", one_line(feed.name), feed.type,
+                     feed.arrays.size() == 1 ? shape_text(feed.shape) : "", feed.source);
+}
+
+Arguments arguments_of(const std::vector<Feed>& feeds) {
+  Arguments a;
+  for (const Feed& feed : feeds) {
+    a.names.push_back(feed.name.c_str());
+    a.values.push_back(feed.value.get());
+  }
+  return a;
+}
+
 }  // namespace trunnion::cli

@@ -32,4 +32,13 @@ struct Feed {
 // One feed for each input of the model, in order, and those of initializers that a file overrides.
 std::vector<Feed> make_feeds(const LoadedModel& model, const FeedOptions& options);
 
+std::string describe(const Feed& feed);  // "x  tensor(float) [1,3] random in 0:1, seed 0"
+
+// What LoadedModel::run takes.
+struct Arguments {
+  std::vector<const char*> names;
+  std::vector<const OrtValue*> values;
+};
+Arguments arguments_of(const std::vector<Feed>& feeds);
+
 }  // namespace trunnion::cli

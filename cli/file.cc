@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -15,6 +16,16 @@ struct Close {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 using File = std::unique_ptr<std::FILE, Close>;
+
+// A line of the system's account of this process.
+double status_bytes(const char* line_form) {
+  const File status(std::fopen("/proc/self/status", "r"));
+  char line[256];
+  double kibibytes = 0;
+  while (status && std::fgets(line, sizeof(line), status.get()))
+    if (std::sscanf(line, line_form, &kibibytes) == 1) return kibibytes * 1024;
+  return 0;
+}
 
 }  // namespace
 
@@ -60,14 +71,18 @@ std::string bytes_text(double bytes) {
   return unit[0] == 'b' ? fmt::format("{:.0f} bytes", bytes) : fmt::format("{:.1f} {}", bytes, unit);
 }
 
-double peak_memory() {
-  const File status(std::fopen("/proc/self/status", "r"));
-  if (!status) return 0;
-  char line[256];
-  double kibibytes = 0;
-  while (std::fgets(line, sizeof(line), status.get()))
-    if (std::sscanf(line, "VmHWM: %lf", &kibibytes) == 1) return kibibytes * 1024;
-  return 0;
+TemporaryFolder::TemporaryFolder() {
+  std::string name = (std::filesystem::temp_directory_path() / "trunnion-XXXXXX").string();
+  if (!mkdtemp(name.data())) unusable("cannot make a folder like {}: {}", name, std::strerror(errno));
+  path_ = name;
 }
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+double peak_memory() { return status_bytes("VmHWM: %lf"); }
+double resident_memory() { return status_bytes("VmRSS: %lf"); }
 
 }  // namespace trunnion::cli

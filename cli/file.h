@@ -1,4 +1,4 @@
-// Whole files in memory.
+// Whole files in memory, a folder for a while, and the memory of this process.
 #pragma once
 #include <string>
 #include <string_view>
@@ -14,7 +14,21 @@ std::string extension(const std::string& path);
 // A number of bytes for people: "17.0 MB".
 std::string bytes_text(double bytes);
 
-// The most memory that this process has had, in bytes; 0 where the system does not say.
+// A folder for files of this process that goes, with everything in it, when the object does.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+// The memory of this process, the most that it has had and now, in bytes; 0 where the system does not say.
 double peak_memory();
+double resident_memory();
 
 }  // namespace trunnion::cli

@@ -82,16 +82,11 @@ void InputChoices::finish(std::map<std::string, int64_t> sizes) {
 }
 
 std::vector<Value> run_first(const LoadedModel& model, const std::vector<Feed>& feeds) {
-  std::vector<const char*> names;
-  std::vector<const OrtValue*> inputs;
+  const Arguments arguments = arguments_of(feeds);
   std::vector<std::string> assumed;
-  for (const Feed& feed : feeds) {
-    names.push_back(feed.name.c_str());
-    inputs.push_back(feed.value.get());
-    assumed.insert(assumed.end(), feed.assumed.begin(), feed.assumed.end());
-  }
+  for (const Feed& feed : feeds) assumed.insert(assumed.end(), feed.assumed.begin(), feed.assumed.end());
   try {
-    return model.run(names, inputs);
+    return model.run(arguments.names, arguments.values);
   } catch (const Error& error) {
     if (assumed.empty()) throw;
     unusable("{} (nothing gave the free dimensions {} a size, so they are 1: see --shape and --dim)", error.what(),

@@ -24,15 +24,7 @@ struct InspectChoices {
   bool json = false, graph = false;
 };
 
-std::string plain_shape(const Json& shape) {
-  if (!shape.is_array()) return "";
-  std::string text = " [";
-  for (const Json& d : shape) {
-    if (text.size() > 2) text += ',';
-    text += d.is_string() ? one_line(d.get<std::string>()) : d.is_null() ? "?" : d.dump();
-  }
-  return text + "]";
-}
+std::string plain_shape(const Json& shape) { return shape.is_array() ? " [" + dimensions_text(shape) + "]" : ""; }
 
 std::string ports_text(const Json& ports) {
   std::string text;

@@ -115,6 +115,15 @@ Json element_json(const Array& array, size_t i) {
   }
 }
 
+std::string dimensions_text(const Json& shape) {
+  std::string text;
+  for (const Json& d : shape) {
+    if (!text.empty()) text += ',';
+    text += d.is_string() ? one_line(d.get<std::string>()) : d.is_null() ? "?" : d.dump();
+  }
+  return text;
+}
+
 std::string json_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
 
 }  // namespace trunnion::cli

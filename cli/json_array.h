@@ -20,6 +20,9 @@ Array read_json_array(const Json& json, DataType type, const std::string& what);
 Json element_json(const Array& array, size_t i);
 Json number_json(double value);
 
+// The dimensions of a shape in a report: "1,3,N"; "?" for what has no name.
+std::string dimensions_text(const Json& shape);
+
 // Text for output. Bytes that are not UTF-8 become replacement characters.
 std::string json_text(const Json& json);
 

@@ -1,6 +1,7 @@
 #include "providers.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "failure.h"
 #include "json_array.h"
@@ -10,17 +11,12 @@ namespace trunnion::cli {
 namespace {
 
 constexpr const char* kCpu = "CPUExecutionProvider";
-constexpr std::string_view kEnding = "ExecutionProvider";
 
 std::string lower(std::string_view text) {
   std::string out(text);
   for (char& c : out)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return out;
-}
-
-std::string_view short_name(std::string_view name) {
-  return name.size() > kEnding.size() && name.ends_with(kEnding) ? name.substr(0, name.size() - kEnding.size()) : name;
 }
 
 struct Remedy {
@@ -44,6 +40,7 @@ constexpr Remedy kRemedies[] = {
     {"GLIBC_", "the library is built for a newer system: a newer libc is needed"},
     {"GLIBCXX_", "the library is built for a newer compiler: a newer libstdc++ is needed"},
     {"invalid ELF header", "the file is no library for this system"},
+    {"file too short", "the file is no library for this system"},
     {"wrong ELF class", "the library is for another processor"},
     {"GetProvider", "use the plugin package of that provider instead; this file works with ONNX Runtime alone"},
     {"is no plugin of execution providers",
@@ -70,6 +67,21 @@ std::string remedy_of(const std::string& error) {
   if (error.find("cannot open shared object file") != error.npos)
     return "install the library that is missing, or put its folder into LD_LIBRARY_PATH";
   return "";
+}
+
+std::string short_name(const std::string& provider) {
+  constexpr std::string_view kEnding = "ExecutionProvider";
+  return provider.size() > kEnding.size() && provider.ends_with(kEnding)
+             ? provider.substr(0, provider.size() - kEnding.size())
+             : provider;
+}
+
+void register_library(const Engine& engine, const std::string& name, const std::string& path) {
+  // The loader would look for a bare name in the folders of the system.
+  std::error_code error;
+  const bool here = std::filesystem::exists(path, error);
+  const std::string full = here ? std::filesystem::absolute(path, error).string() : path;
+  check(ort().RegisterExecutionProviderLibrary(engine.get(), name.c_str(), full.c_str()));
 }
 
 std::vector<ProviderDevice> provider_devices(const Engine& engine) {
@@ -100,9 +112,9 @@ void ProviderChoices::add_options(CLI::App& verb) {
 
 void ProviderChoices::register_plugins(const Engine& engine) const {
   for (const std::string& text : plugins) {
-    const auto [name, path] = split(text, "--plugin", true);
+    const auto [name, path] = split_first(text, "--plugin", "NAME=PATH");
     try {
-      check(ort().RegisterExecutionProviderLibrary(engine.get(), name.c_str(), path.c_str()));
+      register_library(engine, name, path);
     } catch (const Error& error) {
       const std::string remedy = remedy_of(error.what());
       unusable("--plugin {}: {}{}{} (see: trunnion doctor --plugin {})", text, error.what(), remedy.empty() ? "" : "; ",
@@ -113,10 +125,11 @@ void ProviderChoices::register_plugins(const Engine& engine) const {
 
 std::vector<std::string> ProviderChoices::all(const Engine& engine) const {
   std::vector<std::string> names;
+  const auto devices = provider_devices(engine);
   for (const std::string& text : plugins) {
-    const auto plugin = split(text, "--plugin", true).first;
+    const auto plugin = split_first(text, "--plugin", "NAME=PATH").first;
     bool found = false;
-    for (const ProviderDevice& d : provider_devices(engine))
+    for (const ProviderDevice& d : devices)
       if (d.plugin == plugin && !found) {
         found = true;
         names.push_back(d.provider);
@@ -128,13 +141,13 @@ std::vector<std::string> ProviderChoices::all(const Engine& engine) const {
   return names;
 }
 
-std::string ProviderChoices::full_name(const Engine& engine, const std::string& name) const {
+std::string ProviderChoices::full_name(const Engine& engine, const std::string& name, const std::string& given) const {
   std::vector<std::string> known;
   for (const ProviderDevice& d : provider_devices(engine)) {
     if (lower(d.provider) == lower(name) || lower(short_name(d.provider)) == lower(name)) return d.provider;
     if (std::ranges::find(known, d.provider) == known.end()) known.push_back(d.provider);
   }
-  unusable("there is no provider '{}', only {}{}", name, fmt::join(known, ", "),
+  unusable("{}: there is no provider '{}', only {}{}", given, name, fmt::join(known, ", "),
            plugins.empty() ? "; others come with --plugin NAME=PATH" : "");
 }
 
@@ -142,11 +155,12 @@ std::vector<std::pair<std::string, std::string>> ProviderChoices::options_of(con
                                                                              const std::string& full) const {
   std::vector<std::pair<std::string, std::string>> found;
   for (const std::string& text : options) {
-    const auto [left, value] = split(text, "--provider-option", true);
+    const auto [left, value] = split_first(text, "--provider-option", "PROVIDER.KEY=VALUE");
     const size_t dot = left.find('.');
     if (dot == left.npos || dot == 0 || dot + 1 == left.size())
       bad_usage("--provider-option {}: it is to be given as PROVIDER.KEY=VALUE", text);
-    if (full_name(engine, left.substr(0, dot)) == full) found.emplace_back(left.substr(dot + 1), value);
+    if (full_name(engine, left.substr(0, dot), "--provider-option " + text) == full)
+      found.emplace_back(left.substr(dot + 1), value);
   }
   return found;
 }
@@ -154,8 +168,7 @@ std::vector<std::pair<std::string, std::string>> ProviderChoices::options_of(con
 void ProviderChoices::append(const Engine& engine, const std::vector<std::string>& names,
                              SessionOptions& session) const {
   const auto devices = provider_devices(engine);
-  for (const std::string& name : names) {
-    const std::string full = full_name(engine, name);
+  for (const std::string& full : names) {
     std::vector<const char*> keys, values;
     const auto pairs = options_of(engine, full);
     for (const auto& [key, value] : pairs) {

@@ -26,13 +26,20 @@ struct ProviderChoices {
   void register_plugins(const Engine& engine) const;
   // The names of what the plugins bring, in order, then the CPU.
   std::vector<std::string> all(const Engine& engine) const;
-  // Puts providers on the list of a session. A name may be short and in any case: "openvino", "cpu".
+  // Puts providers, by their full names, on the list of a session.
   void append(const Engine& engine, const std::vector<std::string>& names, SessionOptions& options) const;
-  // The full name of a provider; fails, naming those that there are.
-  std::string full_name(const Engine& engine, const std::string& name) const;
+  // The full name of a provider, which may be short and in any case: "openvino", "cpu". Fails with the option that
+  // `given` is and the providers that there are.
+  std::string full_name(const Engine& engine, const std::string& name, const std::string& given) const;
 
+ private:
   std::vector<std::pair<std::string, std::string>> options_of(const Engine& engine, const std::string& full) const;
 };
+
+// Loads a library of execution providers. A path is one from the current folder even where it has no '/'.
+void register_library(const Engine& engine, const std::string& name, const std::string& path);
+
+std::string short_name(const std::string& provider);  // "OpenVINO"
 
 std::vector<std::string> split_list(const std::string& text, char by);
 

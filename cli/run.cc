@@ -61,19 +61,14 @@ struct Outcome {
 };
 
 void run_model(LoadedModel& model, const std::vector<Feed>& feeds, const RunChoices& choices, Outcome& outcome) {
-  std::vector<const char*> names;
-  std::vector<const OrtValue*> inputs;
-  for (const Feed& feed : feeds) {
-    names.push_back(feed.name.c_str());
-    inputs.push_back(feed.value.get());
-  }
+  const Arguments arguments = arguments_of(feeds);
   const auto begun = Clock::now();
   std::vector<Value> values = run_first(model, feeds);
   outcome.first_ms = milliseconds_since(begun);
   for (int i = 0; i < choices.repeat; ++i) {
     values.clear();
     const auto start = Clock::now();
-    values = model.run(names, inputs);
+    values = model.run(arguments.names, arguments.values);
     outcome.times.push_back(milliseconds_since(start));
   }
   std::sort(outcome.times.begin(), outcome.times.end());
@@ -106,9 +101,7 @@ void note_about_top(const RunChoices& choices, Outcome& outcome) {
 std::string text_report(const LoadedModel& model, const std::vector<Feed>& feeds, const RunChoices& choices,
                         const Outcome& o) {
   std::string text = feeds.empty() ? "" : "inputs\n";
-  for (const Feed& feed : feeds)
-    text += fmt::format("  {}  {} {} {}\n", one_line(feed.name), feed.type,
-                        feed.arrays.size() == 1 ? shape_text(feed.shape) : "", feed.source);
+  for (const Feed& feed : feeds) text += "  " + describe(feed) + "\n";
   text += "outputs\n";
   for (const Result& result : o.results) text += describe(result, choices.report, "  ");
   if (!choices.output.empty()) text += fmt::format("written to {}\n", choices.output);
@@ -184,9 +177,7 @@ void add_run(CLI::App& app, Action& action) {
   const auto c = std::make_shared<RunChoices>();
   c->load.add_model(verb);
   c->load.add_rewrites(verb);
-  verb.add_option("--threads", c->load.threads, "Threads to use; 0 (default): one for each core that may be used")
-      ->check(CLI::Range(0, 4096))
-      ->type_name("N");
+  c->load.add_threads(verb);
   c->inputs.add_to(verb);
   verb.add_option("--output", c->output, "Write the outputs there")->type_name("FILE.npz");
   verb.add_option("--values", c->report.values, "How many elements of each output are shown; default 8")

@@ -16,6 +16,11 @@ GraphOptimizationLevel level_of(const std::string& name) {
                               : ORT_ENABLE_ALL;
 }
 
+std::pair<std::string, std::string> split_at(const std::string& text, size_t at, const char* option, const char* form) {
+  if (at == text.npos || at == 0) bad_usage("{} {}: it is to be given as {}", option, text, form);
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
 std::pair<std::string, int64_t> dimension(const std::string& text) {
   const auto [name, size] = split(text, "--dim");
   int64_t n = 0;
@@ -27,10 +32,12 @@ std::pair<std::string, int64_t> dimension(const std::string& text) {
 
 }  // namespace
 
-std::pair<std::string, std::string> split(const std::string& text, const char* option, bool first) {
-  const size_t at = first ? text.find('=') : text.rfind('=');
-  if (at == text.npos || at == 0) bad_usage("{} {}: it is to be given as NAME=VALUE", option, text);
-  return {text.substr(0, at), text.substr(at + 1)};
+std::pair<std::string, std::string> split(const std::string& text, const char* option) {
+  return split_at(text, text.rfind('='), option, "NAME=VALUE");
+}
+
+std::pair<std::string, std::string> split_first(const std::string& text, const char* option, const char* form) {
+  return split_at(text, text.find('='), option, form);
 }
 
 void LoadChoices::add_model(CLI::App& verb) {
@@ -51,6 +58,12 @@ std::vector<CLI::Option*> LoadChoices::add_rewrites(CLI::App& verb) {
               ->allow_extra_args(false)};
 }
 
+void LoadChoices::add_threads(CLI::App& verb) {
+  verb.add_option("--threads", threads, "Threads to use; 0 (default): one for each core that may be used")
+      ->check(CLI::Range(0, 4096))
+      ->type_name("N");
+}
+
 SessionOptions LoadChoices::options() const {
   SessionOptions options;
   options.optimization(level_of(level));
@@ -58,7 +71,7 @@ SessionOptions LoadChoices::options() const {
   for (const auto& [name, size] : sizes()) options.dimension(name.c_str(), size);
   options.config("session.strict_config", "1");
   for (const std::string& text : config) {
-    const auto [key, value] = split(text, "--config", true);
+    const auto [key, value] = split_first(text, "--config", "KEY=VALUE");
     options.config(key.c_str(), value.c_str());
   }
   return options;

@@ -20,6 +20,7 @@ struct LoadChoices {
 
   void add_model(CLI::App& verb);                          // MODEL, --dim, --verbose
   std::vector<CLI::Option*> add_rewrites(CLI::App& verb);  // --level, --config
+  void add_threads(CLI::App& verb);                        // --threads
 
   // With strict configuration. Unknown levels are refused by the parser; bad NAME=N and KEY=VALUE are bad usage.
   SessionOptions options() const;
@@ -30,7 +31,9 @@ struct LoadChoices {
   void check_dimensions(const Engine& engine) const;
 };
 
-// Splits NAME=REST at the last '=' (or the first, with `first`); bad usage of `option` when there is none.
-std::pair<std::string, std::string> split(const std::string& text, const char* option, bool first = false);
+// Splits NAME=REST at the last '='; bad usage of `option` when there is none.
+std::pair<std::string, std::string> split(const std::string& text, const char* option);
+// The same at the first '=', for texts of the form KEY=VALUE, NAME=PATH, ...: `form` stands in the error.
+std::pair<std::string, std::string> split_first(const std::string& text, const char* option, const char* form);
 
 }  // namespace trunnion::cli

@@ -184,6 +184,14 @@ CustomOperators::CustomOperators(std::span<void* const> domains, CustomSession s
   }
 }
 
+void set_foreign(ops::OpDef& op, ops::InferFn infer, ops::MakeFn make) {
+  op.infer = infer;
+  op.kernel = {kAllTypes, make, -1};
+  op.flags.reviewed = INT_MAX;
+  op.flags.dynamic = true;
+  op.flags.random = true;
+}
+
 const CustomOpDef& CustomOperators::definition(const std::string& domain, std::vector<const CustomOp*> candidates) {
   for (const CustomOpDef& d : definitions_)
     if (d.candidates == candidates && d.domain == domain) return d;
@@ -192,11 +200,7 @@ const CustomOpDef& CustomOperators::definition(const std::string& domain, std::v
   d.session = session_;
   d.name = d.names.emplace_back(d.candidates.front()->name);
   d.domain = d.names.emplace_back(domain);
-  d.infer = infer_custom;
-  d.kernel = {kAllTypes, make_custom_kernel, -1};
-  d.flags.reviewed = INT_MAX;
-  d.flags.dynamic = true;
-  d.flags.random = true;  // what it does is not known: every run calls it
+  set_foreign(d, infer_custom, make_custom_kernel);
   schema::Schema& s = d.signature;
   s.domain = d.domain;
   s.op = d.name;

@@ -91,6 +91,9 @@ Status guarded(F&& call) {
 // What a client's function returned, as a Status; the OrtStatus is released.
 Status from_ort(OrtStatus* status);
 
+// Makes the operator one whose code is a client's: what that does is not known, so every run calls it.
+void set_foreign(ops::OpDef& op, ops::InferFn infer, ops::MakeFn make);
+
 // custom_kernel.cc
 Result<std::unique_ptr<ops::Kernel>> make_custom_kernel(const ir::Node& node);
 // shape_infer.cc

@@ -33,6 +33,9 @@ namespace trunnion::abi {
 
 class PluginLibrary;
 
+// "CPU", "GPU" or "NPU", as ep::Identity has it.
+const char* kind_of(const OrtEpDevice& device);
+
 // What all OrtEnvs of a process share, from the first one made to the last one or session gone.
 class Process {
  public:

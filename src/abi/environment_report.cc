@@ -2,7 +2,7 @@
 
 #include "abi/plugin/library.h"
 #include "base/error.h"
-#include "session/profile.h"
+#include "session/json.h"
 #include "session/system_report.h"
 
 namespace trunnion::abi {
@@ -21,11 +21,8 @@ std::string pairs_json(const OrtKeyValuePairs& pairs) {
 
 std::string device_json(const OrtEpDevice& d) {
   const OrtHardwareDevice* hw = d.device;
-  const char* kind = !hw || hw->type == OrtHardwareDeviceType_CPU ? "CPU"
-                     : hw->type == OrtHardwareDeviceType_GPU      ? "GPU"
-                                                                  : "NPU";
   return fmt::format("{{\"provider\":{},\"vendor\":{},\"kind\":\"{}\",\"hardware\":{},\"metadata\":{}}}",
-                     json_text(d.ep_name), json_text(d.ep_vendor), kind, json_text(hw ? hw->vendor : ""),
+                     json_text(d.ep_name), json_text(d.ep_vendor), kind_of(d), json_text(hw ? hw->vendor : ""),
                      pairs_json(d.metadata));
 }
 

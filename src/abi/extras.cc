@@ -4,8 +4,8 @@
 #include "abi/slots.h"
 #include "session/extract.h"
 #include "session/inspect.h"
+#include "session/json.h"
 #include "session/operators.h"
-#include "session/profile.h"
 #include "trunnion/trunnion.h"
 
 namespace trunnion::abi {

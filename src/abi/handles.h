@@ -127,6 +127,8 @@ DType dtype_of(ONNXTensorElementDataType type);  // undefined for a code that do
 
 const std::shared_ptr<const OrtMemoryInfo>& cpu_memory();
 inline const OrtMemoryInfo& memory_of(const OrtValue& v) { return v.memory ? *v.memory : *cpu_memory(); }
+// A tensor whose elements the CPU cannot read.
+inline bool on_device(const OrtValue& v) { return v.value.is_tensor() && v.memory && !v.memory->host_accessible(); }
 
 // The process's allocator for CPU memory; alive until the process ends.
 OrtAllocator* default_allocator();
@@ -141,6 +143,10 @@ Type type_of(const OrtTypeInfo& info);
 
 // The tensor of a value, or INVALID_ARGUMENT / FAIL when it is none or not in memory that the CPU can read.
 Result<const Tensor*> host_tensor(const OrtValue& value);
+// A tensor of the same type and shape in the allocator's memory, without the elements yet.
+Result<std::unique_ptr<OrtValue>> tensor_like(const Tensor& tensor, OrtAllocator* allocator);
+// Of the same type and shape, both in memory that the CPU can read.
+void copy_at_host(const Tensor& from, const Tensor& to);
 
 // Text into a buffer of *size bytes, in the two-call manner: buffer NULL asks for the size; *size always becomes the
 // needed one.

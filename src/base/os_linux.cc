@@ -1,4 +1,5 @@
-// os.h for Linux: process, threads, memory, files, shared libraries. Processors and control groups: os_linux_cpu.cc.
+// os.h for Linux: process, threads, memory, files, shared libraries. Processors and control groups: os_linux_cpu.cc;
+// files that are written: os_linux_files.cc.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -21,15 +22,16 @@
 
 #include "base/error.h"
 #include "base/os.h"
+#include "base/os_linux_detail.h"
 
 namespace trunnion::os {
 namespace {
 
-constexpr size_t kMaxTransfer = size_t{1} << 30;  // the system moves less than 2 GiB a call
-
 // strerror_r has two forms; both are accepted.
 [[maybe_unused]] const char* error_text_of(const char* returned, const char*) { return returned; }
 [[maybe_unused]] const char* error_text_of(int, const char* buffer) { return buffer; }
+
+}  // namespace
 
 std::string reason(int error_number) {
   char buffer[256] = "unknown error";
@@ -41,7 +43,6 @@ Status file_error(std::string_view verb, const std::string& path, int error_numb
   return error(code, "cannot {} '{}': {}", verb, path, reason(error_number));
 }
 
-// A path with a NUL byte would silently name another file.
 Status check_path(const std::string& path) {
   if (path.empty()) return invalid_argument("the path is empty");
   if (path.find('\0') != std::string::npos) {
@@ -49,6 +50,8 @@ Status check_path(const std::string& path) {
   }
   return {};
 }
+
+namespace {
 
 Status refuse_kind(const std::string& path, mode_t mode) {
   if (S_ISREG(mode)) return {};
@@ -64,40 +67,10 @@ FileIdentity identity_of(const struct stat& s) {
           static_cast<int64_t>(s.st_mtim.tv_sec) * 1'000'000'000 + s.st_mtim.tv_nsec};
 }
 
-template <class Call>
-auto retry(Call call) {
-  auto result = call();
-  while (result == -1 && errno == EINTR) result = call();
-  return result;
-}
-
 int64_t clock_ns(clockid_t clock) {
   timespec t{};
   clock_gettime(clock, &t);
   return static_cast<int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-}
-
-Status write_all(int fd, std::span<const std::byte> content, const std::string& path) {
-  while (!content.empty()) {
-    ssize_t n = retry([&] { return ::write(fd, content.data(), std::min(content.size(), kMaxTransfer)); });
-    if (n < 0) return file_error("write", path, errno);
-    content = content.subspan(static_cast<size_t>(n));
-  }
-  return {};
-}
-
-std::string folder_of(const std::string& path) {
-  size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-// So that the rename itself survives a power cut; not every file system allows it.
-void sync_folder(const std::string& folder) {
-  int fd = retry([&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
-  if (fd < 0) return;
-  (void)::fsync(fd);
-  ::close(fd);
 }
 
 struct NewThread {
@@ -352,30 +325,6 @@ Result<std::string> read_file(const std::string& path, size_t max_bytes) {
   }
   content.resize(used);
   return content;
-}
-
-Status write_file_atomically(const std::string& path, std::span<const std::byte> content) {
-  TRN_TRY(check_path(path));
-  static std::atomic<unsigned> counter{0};
-  std::string beside;
-  int fd = -1;
-  for (int attempt = 0; attempt < 16 && fd < 0; ++attempt) {
-    beside = fmt::format("{}.tmp.{}.{}", path, process_id(), counter.fetch_add(1, std::memory_order_relaxed));
-    fd = retry([&] { return ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
-    if (fd < 0 && errno != EEXIST) break;
-  }
-  if (fd < 0) return file_error("create", beside, errno);
-
-  Status status = write_all(fd, content, path);
-  if (status.ok() && ::fsync(fd) != 0) status = file_error("write", path, errno);
-  if (::close(fd) != 0 && status.ok()) status = file_error("write", path, errno);
-  if (status.ok() && ::rename(beside.c_str(), path.c_str()) != 0) status = file_error("replace", path, errno);
-  if (!status.ok()) {
-    ::unlink(beside.c_str());
-    return status;
-  }
-  sync_folder(folder_of(path));
-  return {};
 }
 
 // ---- Shared libraries ----

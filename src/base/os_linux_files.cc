@@ -1,4 +1,4 @@
-// os_files.h for Linux.
+// os_files.h for Linux, and files that are written as a whole.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,32 +7,38 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 
 #include "base/error.h"
 #include "base/os.h"
 #include "base/os_files.h"
+#include "base/os_linux_detail.h"
 
 namespace trunnion::os {
 namespace {
 
-constexpr size_t kMaxTransfer = size_t{1} << 30;
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
 
-Status file_error(std::string_view verb, const std::string& path, int error_number) {
-  const Code code = error_number == ENOENT || error_number == ENOTDIR ? Code::no_such_file : Code::fail;
-  return error(code, "cannot {} '{}': error {}", verb, path, error_number);
+// So that the rename itself survives a power cut; not every file system allows it.
+void sync_folder(const std::string& folder) {
+  const int fd = retry([&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
+  if (fd < 0) return;
+  (void)::fsync(fd);
+  ::close(fd);
 }
 
 }  // namespace
 
 Result<FileWriter> FileWriter::create(const std::string& path) {
+  TRN_TRY(check_path(path));
   static std::atomic<unsigned> counter{0};
   for (int attempt = 0;; ++attempt) {
-    std::string beside = fmt::format("{}.tmp.{}.{}", path, process_id(), counter.fetch_add(1));
-    int fd = -1;
-    do {
-      fd = ::open(beside.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    } while (fd < 0 && errno == EINTR);
+    std::string beside =
+        fmt::format("{}.tmp.{}.{}", path, process_id(), counter.fetch_add(1, std::memory_order_relaxed));
+    const int fd = retry([&] { return ::open(beside.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
     if (fd >= 0) return FileWriter(fd, path, std::move(beside));
     if (errno != EEXIST || attempt == 16) return file_error("create", beside, errno);
   }
@@ -46,10 +52,11 @@ FileWriter::~FileWriter() {
 
 Status FileWriter::write_at(uint64_t offset, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t n = ::pwrite(static_cast<int>(handle_), bytes.data(), std::min(bytes.size(), kMaxTransfer),
-                               static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return file_error("write", beside_, n < 0 ? errno : ENOSPC);
+    const ssize_t n = retry([&] {
+      return ::pwrite(static_cast<int>(handle_), bytes.data(), std::min(bytes.size(), kMaxTransfer),
+                      static_cast<off_t>(offset));
+    });
+    if (n <= 0) return file_error("write", path_, n < 0 ? errno : ENOSPC);
     bytes = bytes.subspan(static_cast<size_t>(n));
     offset += static_cast<uint64_t>(n);
   }
@@ -60,18 +67,23 @@ Status FileWriter::write_at(uint64_t offset, std::span<const std::byte> bytes) {
 Status FileWriter::write(std::span<const std::byte> bytes) { return write_at(size_, bytes); }
 
 Status FileWriter::commit() {
-  const int fd = static_cast<int>(handle_);
-  if (::fsync(fd) != 0) return file_error("write", beside_, errno);
-  if (::rename(beside_.c_str(), path_.c_str()) != 0) return file_error("replace", path_, errno);
-  ::close(fd);
-  handle_ = -1;
-  const auto slash = path_.find_last_of('/');
-  const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path_.substr(0, slash);
-  if (const int dir = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); dir >= 0) {
-    (void)::fsync(dir);
-    ::close(dir);
+  const int fd = static_cast<int>(std::exchange(handle_, -1));
+  Status status;
+  if (::fsync(fd) != 0) status = file_error("write", path_, errno);
+  if (::close(fd) != 0 && status.ok()) status = file_error("write", path_, errno);
+  if (status.ok() && ::rename(beside_.c_str(), path_.c_str()) != 0) status = file_error("replace", path_, errno);
+  if (!status.ok()) {
+    ::unlink(beside_.c_str());
+    return status;
   }
+  sync_folder(folder_of(path_));
   return {};
+}
+
+Status write_file_atomically(const std::string& path, std::span<const std::byte> content) {
+  TRN_ASSIGN(FileWriter file, FileWriter::create(path));
+  TRN_TRY(file.write(content));
+  return file.commit();
 }
 
 Result<std::vector<FolderEntry>> list_folder(const std::string& path) {

@@ -13,6 +13,8 @@ HWY_BEFORE_NAMESPACE();
 namespace trunnion::kernels::HWY_NAMESPACE {
 namespace {
 
+using epilogue::load_part;
+using epilogue::store_part;
 using epilogue::V;
 constexpr hn::ScalableTag<float> df;
 constexpr int kMaxLanes = HWY_MAX_BYTES / sizeof(float);
@@ -20,18 +22,6 @@ using Indices = decltype(hn::SetTableIndices(df, static_cast<const int32_t*>(nul
 constexpr int kPixels = 8;
 #define TRN_EACH_PIXEL _Pragma("GCC unroll 8") for (int p = 0; p < P; ++p)
 #define TRN_EACH_VECTOR _Pragma("GCC unroll 8") for (int q = 0; q < Q; ++q)
-
-HWY_INLINE V load_part(const float* p, int64_t n) {
-  return n >= static_cast<int64_t>(hn::Lanes(df)) ? hn::LoadU(df, p) : epilogue::load_n(p, n);
-}
-
-HWY_INLINE void store_part(float* y, V x, int64_t n) {
-  if (n >= static_cast<int64_t>(hn::Lanes(df))) {
-    hn::StoreU(x, df, y);
-  } else {
-    epilogue::store_n(y, x, n);
-  }
-}
 
 // Bias and bounds only: what most convolutions have.
 HWY_INLINE bool is_simple(const DirectArgs& g) {

@@ -9,6 +9,7 @@
 namespace trunnion::kernels {
 
 inline int64_t conv_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+inline int64_t conv_round_up(int64_t a, int64_t b) { return conv_ceil_div(a, b) * b; }
 inline int64_t conv_taps(const ConvShape& s) { return s.kernel[0] * s.kernel[1] * s.kernel[2]; }
 inline int64_t conv_out_pixels(const ConvShape& s) { return s.out[0] * s.out[1] * s.out[2]; }
 inline int64_t conv_in_pixels(const ConvShape& s) { return s.in[0] * s.in[1] * s.in[2]; }

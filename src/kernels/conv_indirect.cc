@@ -15,8 +15,6 @@ constexpr int64_t kPointerBytes = 128 << 10, kCopyFloats = 64 << 10;  // aims fo
 constexpr int64_t kMergeBelow = 64;  // input channels from which a tap is long enough for a segment of its own
 constexpr int kAliasedRows = 8;      // as in gemm.cc: pixels a multiple of 4 KB apart share their cache sets
 
-int64_t round_up(int64_t a, int64_t b) { return conv_ceil_div(a, b) * b; }
-
 // All offsets in bytes.
 struct ScratchParts {
   size_t pointers, firsts, zeros, copies, partial, size;
@@ -31,7 +29,7 @@ ScratchParts scratch_parts(const ConvPlan& plan) {
   size_t at = 0;
   const auto take = [&at](int64_t bytes) {
     const size_t begin = at;
-    at += static_cast<size_t>(round_up(bytes, 64));
+    at += static_cast<size_t>(conv_round_up(bytes, 64));
     return begin;
   };
   p.pointers = take(slots * segments * 8);
@@ -242,7 +240,7 @@ void conv_indirect_plan(ConvPlan& plan, int threads) {
     plan.row_step = conv_ceil_div(rows, wanted < most ? wanted : most);
     plan.row_tiles = conv_ceil_div(rows, plan.row_step);
     const int64_t col_unit = gemm.groups > 1 ? 1 : int64_t{kPanelGroup} * table.width;
-    plan.col_step = round_up(conv_ceil_div(cols, conv_ceil_div(wanted, plan.row_tiles)), col_unit);
+    plan.col_step = conv_round_up(conv_ceil_div(cols, conv_ceil_div(wanted, plan.row_tiles)), col_unit);
     plan.col_tiles = conv_ceil_div(cols, plan.col_step);
   }
   plan.tiles = phases * plan.row_tiles * plan.col_tiles;

@@ -60,7 +60,7 @@ void conv_int8_depthwise(const ConvShape& s, const ConvInt8Args& args, int64_t l
 
 namespace {
 int64_t groups_of(const ConvShape& s) { return conv_ceil_div(conv_taps(s), 4); }
-int64_t whole_lines(int64_t bytes) { return conv_ceil_div(bytes, 64) * 64; }
+int64_t whole_lines(int64_t bytes) { return conv_round_up(bytes, 64); }
 }  // namespace
 
 bool int8_depthwise_by_four() {

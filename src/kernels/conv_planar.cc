@@ -19,8 +19,6 @@ constexpr int64_t kSlack = 4 * 16;  // what a row of vectors may read behind its
 
 bool is_depthwise(const ConvShape& s) { return s.groups > 1; }
 
-int64_t rounded(int64_t n, int64_t unit) { return conv_ceil_div(n, unit) * unit; }
-
 // Sums are over these; paired: two of them make a row of outputs.
 int64_t virtual_channels(const ConvShape& s) { return s.transposed ? s.cout * s.kernel[1] * s.kernel[2] : s.cout; }
 int64_t taps_of(const ConvShape& s) {
@@ -73,7 +71,7 @@ int64_t tap_offset(const ConvPlanarPlan& plan, int64_t y, int64_t x) {
   return y * s.dilation[1] * row_floats(plan) + column % s.stride[2] * plan.pitch + column / s.stride[2];
 }
 
-size_t offset_bytes(const ConvShape& s) { return static_cast<size_t>(rounded(taps_of(s) * 8, 64)); }
+size_t offset_bytes(const ConvShape& s) { return static_cast<size_t>(conv_round_up(taps_of(s) * 8, 64)); }
 
 void activate_rows(const ConvPlanarArgs& args, float* y, int64_t floats) {
   if (args.activation != Activation::none) apply_activation(args.activation, args.a, args.b, y, floats, 1, floats);
@@ -195,12 +193,12 @@ ConvPlanarPlan conv_planar_plan(const ConvShape& shape) {
   plan.band_rows = s.transposed ? 4 : rows;
   if (!s.transposed) {
     const int64_t last = (s.out[2] - 1) * s.stride[2] + (s.kernel[2] - 1) * s.dilation[2];  // and what is copied
-    plan.pitch = rounded(std::max(last, s.pad_begin[2] + s.in[2]) / s.stride[2] + 1, 16) + 16;
+    plan.pitch = conv_round_up(std::max(last, s.pad_begin[2] + s.in[2]) / s.stride[2] + 1, 16) + 16;
     const int64_t channels = is_depthwise(s) ? 1 : s.cin, row = channels * row_floats(plan);
     const int64_t fit = kBandFloats / row - (s.kernel[1] - 1) * s.dilation[1] - 1;
     plan.band_rows = std::min(rows, fit < 0 ? 4 : std::max<int64_t>(4, fit / s.stride[1] / 4 * 4));
     plan.band_in = (plan.band_rows - 1) * s.stride[1] + (s.kernel[1] - 1) * s.dilation[1] + 1;
-    plan.scratch_size = static_cast<size_t>(rounded((plan.band_in * row + kSlack) * 4, 64));
+    plan.scratch_size = static_cast<size_t>(conv_round_up((plan.band_in * row + kSlack) * 4, 64));
   }
   plan.bands = conv_ceil_div(rows, plan.band_rows);
   plan.scratch_size += offset_bytes(s);

@@ -16,8 +16,6 @@ constexpr int64_t kBlockBytes = 1024 << 10;  // aim for the planes of one block 
 constexpr int64_t kGroupPanels = 2;          // panels of columns that go through the planes together
 constexpr int64_t kPackChannels = 16;        // input channels whose weights are transformed at a time
 
-int64_t round_up(int64_t a, int64_t b) { return conv_ceil_div(a, b) * b; }
-
 const WinogradTransforms& transforms(const ConvShape& s) {
   return s.winograd == 2 ? winograd_table().two : winograd_table().four;
 }
@@ -39,12 +37,12 @@ Planes planes_of(const ConvPlan& plan) {
   p.count = a * a;
   p.row = s.cin % 256 == 0 ? s.cin + 16 : s.cin;
   p.sum_row = kGroupPanels * table.width;
-  p.stride = round_up(plan.block_tiles * p.row, 16) + 16;
+  p.stride = conv_round_up(plan.block_tiles * p.row, 16) + 16;
   p.sum_stride = plan.block_tiles * p.sum_row + 16;
   size_t at = 0;
   const auto take = [&at](int64_t floats) {
     const size_t begin = at;
-    at += static_cast<size_t>(round_up(floats, 16)) * sizeof(float);
+    at += static_cast<size_t>(conv_round_up(floats, 16)) * sizeof(float);
     return begin;
   };
   // GEMM addresses its result from column 0, which may lie before the group: there must be so much memory.

@@ -122,6 +122,18 @@ HWY_INLINE void store_n(float* p, V x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) p[i] = lanes[i];
 }
 
+// The first n > 0 lanes, or all of them.
+HWY_INLINE V load_part(const float* p, int64_t n) {
+  return n >= static_cast<int64_t>(hn::Lanes(d)) ? hn::LoadU(d, p) : load_n(p, n);
+}
+HWY_INLINE void store_part(float* p, V x, int64_t n) {
+  if (n >= static_cast<int64_t>(hn::Lanes(d))) {
+    hn::StoreU(x, d, p);
+  } else {
+    store_n(p, x, n);
+  }
+}
+
 }  // namespace epilogue
 }  // namespace trunnion::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -42,9 +42,8 @@ int64_t sum_bytes(const uint8_t* p, uint8_t flip, int64_t count) {
 
 const Int8MicroTable& int8_micro_table() {
 #if defined(__x86_64__)
-  const Rung rung = active_rung();
-  if (rung == Rung::avx512 && cpu_info().avx512_vnni) return avx512vnni::kInt8MicroTable;
-  if (rung >= Rung::avx2) return avx2::kInt8MicroTable;
+  if (active_avx512_vnni()) return avx512vnni::kInt8MicroTable;
+  if (active_rung() >= Rung::avx2) return avx2::kInt8MicroTable;
 #endif
   return baseline::kInt8MicroTable;
 }

@@ -12,6 +12,8 @@ HWY_BEFORE_NAMESPACE();
 namespace trunnion::kernels::HWY_NAMESPACE {
 namespace {
 
+using epilogue::load_part;
+using epilogue::store_part;
 using epilogue::V;
 constexpr hn::ScalableTag<float> df;
 
@@ -120,17 +122,6 @@ void weights(const float* taps, int64_t width, float* u, int64_t plane) {
 #pragma GCC unroll 6
       for (int j = 0; j < kA; ++j) hn::StoreU(r[j], df, u + (i * kA + j) * plane + c);
     }
-  }
-}
-
-HWY_INLINE V load_part(const float* p, int64_t n) {
-  return n >= static_cast<int64_t>(hn::Lanes(df)) ? hn::LoadU(df, p) : epilogue::load_n(p, n);
-}
-HWY_INLINE void store_part(float* y, V x, int64_t n) {
-  if (n >= static_cast<int64_t>(hn::Lanes(df))) {
-    hn::StoreU(x, df, y);
-  } else {
-    epilogue::store_n(y, x, n);
   }
 }
 

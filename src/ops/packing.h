@@ -11,7 +11,7 @@
 namespace trunnion::ops {
 
 // What is made of an operand. Layout and numbers say all that the bytes depend on next to the operand's elements, type
-// and shape, and the rung of this process.
+// and shape, and the rung and units that this process uses of the CPU (base/cpu_info.h: active_*).
 struct Packing {
   std::string_view layout;
   std::span<const int64_t> numbers;

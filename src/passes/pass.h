@@ -33,6 +33,7 @@ struct PassContext {
 struct Pass {
   const char* name;  // the string that disables it, e.g. "ConstantFolding"
   Status (*run)(ir::Graph&, PassContext&);
+  bool required = false;  // what it does was promised: a graph without it is wrong, not only slower
 };
 
 // What a list of passes did, for logs and reports.
@@ -61,7 +62,8 @@ struct PassFault {
 };
 
 // run_passes for lists that a graph can do without: a pass that fails, or that leaves an invalid graph, is undone and
-// left out. `graph` is another one then: the list has run anew, without that pass, over a copy of what came in.
+// left out. `graph` is another one then: the list has run anew, without that pass, over a copy of what came in. A
+// required pass is never left out: its fault is an error.
 Status run_passes_or_undo(std::unique_ptr<ir::Graph>& graph, std::span<const Pass> list, PassContext& context,
                           const RunOptions& options, std::vector<PassRecord>& records, std::vector<PassFault>& faults);
 

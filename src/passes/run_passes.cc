@@ -15,6 +15,10 @@ Status run_deep(const Pass& pass, ir::Graph& graph, PassContext& context) {
   return pass.run(graph, context);
 }
 
+bool is_disabled(const RunOptions& options, std::string_view name) {
+  return std::ranges::find(options.disabled, name) != options.disabled.end();
+}
+
 }  // namespace
 
 Status run_passes(ir::Graph& graph, std::span<const Pass> list, PassContext& context, const RunOptions& options,
@@ -22,7 +26,7 @@ Status run_passes(ir::Graph& graph, std::span<const Pass> list, PassContext& con
   for (int round = 0; round < options.max_rounds; ++round) {
     bool changed = false;
     for (const Pass& pass : list) {
-      if (std::find(options.disabled.begin(), options.disabled.end(), pass.name) != options.disabled.end()) continue;
+      if (is_disabled(options, pass.name)) continue;
       context.changes = 0;
       context.running = pass.name;
       const int64_t begin = os::monotonic_ns();
@@ -48,11 +52,17 @@ Status run_passes_or_undo(std::unique_ptr<ir::Graph>& graph, std::span<const Pas
   const size_t recorded = records.size();
   const PassContext untouched = context;
   for (;;) {
+    if (std::ranges::all_of(list, [&](const Pass& p) { return p.required || is_disabled(run, p.name); })) {
+      run.verify = true;  // there is nothing to undo
+      return run_passes(*graph, list, context, run, records);
+    }
     std::unique_ptr<ir::Graph> before = graph->clone();
     const Status failed = run_passes(*graph, list, context, run, records);
     const Status broken = failed.ok() ? ir::verify(*graph) : Status{};
     if (failed.ok() && broken.ok()) return {};
     const std::string pass = context.running ? context.running : "";
+    if (!failed.ok() && std::ranges::any_of(list, [&](const Pass& p) { return p.required && p.name == pass; }))
+      return failed;
     graph = std::move(before);
     context = untouched;
     records.resize(recorded);
@@ -63,7 +73,8 @@ Status run_passes_or_undo(std::unique_ptr<ir::Graph>& graph, std::span<const Pas
       run.verify = true;  // which of them it was shows when the graph is checked after each
     } else {
       faults.push_back({"", std::string(broken.message())});  // none owns up to it: do without all
-      return {};
+      for (const Pass& p : list)
+        if (!p.required) run.disabled.push_back(p.name);
     }
   }
 }

@@ -71,6 +71,7 @@ Status mistypes(ir::Graph& graph, PassContext& context) {
 }
 
 struct Ran {
+  Status status;
   std::string operators;
   std::vector<PassFault> faults;
   std::vector<PassRecord> records;
@@ -83,8 +84,8 @@ Ran run(std::vector<Pass> list, bool verify = false) {
   PassContext context;
   RunOptions options;
   options.verify = verify;
-  const Status s = run_passes_or_undo(graph, list, context, options, r.records, r.faults);
-  EXPECT_TRUE(s.ok()) << s.message();
+  r.status = run_passes_or_undo(graph, list, context, options, r.records, r.faults);
+  if (!r.status.ok()) return r;
   for (const ir::Node* n = graph->first(); n; n = n->next())
     r.operators += (r.operators.empty() ? "" : " ") + n->op_type();
   auto before = ops::test::parsed(kGraph);
@@ -97,12 +98,14 @@ Ran run(std::vector<Pass> list, bool verify = false) {
 
 TEST(RunPasses, NothingToUndo) {
   const Ran r = run({{"Good", good}});
+  EXPECT_TRUE(r.status.ok()) << r.status.message();
   EXPECT_EQ(r.operators, "Neg Abs Neg");
   EXPECT_TRUE(r.faults.empty());
 }
 
 TEST(RunPasses, AFailedPassIsUndone) {
   const Ran r = run({{"Fails", fails}, {"Good", good}});
+  EXPECT_TRUE(r.status.ok()) << r.status.message();
   EXPECT_EQ(r.operators, "Neg Abs Neg");
   ASSERT_EQ(r.faults.size(), 1u);
   EXPECT_EQ(r.faults[0].pass, "Fails");
@@ -114,6 +117,7 @@ TEST(RunPasses, AFailedPassIsUndone) {
 TEST(RunPasses, ABrokenGraphIsUndone) {
   for (bool verify : {false, true}) {
     const Ran r = run({{"Good", good}, {"Reorders", reorders}, {"Mistypes", mistypes}}, verify);
+    EXPECT_TRUE(r.status.ok()) << r.status.message();
     EXPECT_EQ(r.operators, "Neg Abs Neg");
     ASSERT_EQ(r.faults.size(), 2u);
     // Which of them shows first depends on how much is checked.
@@ -124,9 +128,37 @@ TEST(RunPasses, ABrokenGraphIsUndone) {
 
 TEST(RunPasses, AFaultThatNobodyOwnsUpToUndoesAll) {
   const Ran r = run({{"Good", good}, {"Reorders", reorders_quietly}});
+  EXPECT_TRUE(r.status.ok()) << r.status.message();
   EXPECT_EQ(r.operators, "Neg Identity Abs Neg");
   ASSERT_EQ(r.faults.size(), 1u);
   EXPECT_EQ(r.faults[0].pass, "");
+}
+
+TEST(RunPasses, AFaultOfARequiredPassIsAnError) {
+  for (const bool with_others : {false, true}) {
+    std::vector<Pass> list{{"Fails", fails, true}};
+    if (with_others) list.insert(list.begin(), {"Good", good});
+    const Ran r = run(list);
+    EXPECT_EQ(r.status.code(), Code::engine_error);
+    EXPECT_NE(r.status.message().find("pass Fails: a table is full"), std::string::npos) << r.status.message();
+    EXPECT_TRUE(r.faults.empty());
+  }
+  EXPECT_FALSE(run({{"Good", good}, {"Reorders", reorders, true}}).status.ok());
+  EXPECT_FALSE(run({{"Reorders", reorders, true}}).status.ok());
+}
+
+TEST(RunPasses, ARequiredPassStaysWhereOthersAreLeftOut) {
+  const Ran failed = run({{"Fails", fails}, {"Good", good, true}});
+  EXPECT_TRUE(failed.status.ok()) << failed.status.message();
+  EXPECT_EQ(failed.operators, "Neg Abs Neg");
+  ASSERT_EQ(failed.faults.size(), 1u);
+  EXPECT_EQ(failed.faults[0].pass, "Fails");
+
+  const Ran quiet = run({{"Good", good, true}, {"Reorders", reorders_quietly}});
+  EXPECT_TRUE(quiet.status.ok()) << quiet.status.message();
+  EXPECT_EQ(quiet.operators, "Neg Abs Neg");
+  ASSERT_EQ(quiet.faults.size(), 1u);
+  EXPECT_EQ(quiet.faults[0].pass, "");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "plan/open_functions.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "ops/catalog.h"

@@ -25,7 +25,7 @@ struct Step {
   Kind kind = Kind::kernel;
   const ep::Executable* executable = nullptr;  // kernel steps
   const ir::Node* node = nullptr;
-  int node_index = 0;        // dense over the whole program tree: the row in the placement
+  int node_index = 0;        // dense over the whole program tree, bodies after their step: its place in a profile
   std::vector<int> inputs;   // value ids; -1: absent
   std::vector<int> outputs;  // value ids; -1: not wanted
   std::vector<Body> bodies;  // branch: then, else; loop, scan and map: one

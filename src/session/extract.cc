@@ -8,6 +8,7 @@
 #include "ir/inline.h"
 #include "onnx/exporter.h"
 #include "ops/catalog.h"
+#include "session/json.h"
 #include "session/session.h"
 
 namespace trunnion::session {

@@ -6,30 +6,14 @@
 #include "ir/inline.h"
 #include "ops/catalog.h"
 #include "plan/node_cost.h"
+#include "session/json.h"
 
 namespace trunnion::session {
 namespace {
 
-std::string shape_json(const Type& t) {
-  if (!t.shape) return "null";
-  std::string s = "[";
-  for (size_t i = 0; i < t.shape->size(); ++i) {
-    const Dim& d = (*t.shape)[i];
-    s += (i ? "," : "") + (d.is_int() ? std::to_string(d.value()) : d.is_unknown() ? "null" : json_text(d.text()));
-  }
-  return s + "]";
-}
-
 std::string port_json(const std::string& name, const Type& type) {
   return fmt::format("{{\"name\":{},\"type\":{},\"shape\":{}}}", json_text(name), json_text(type.text()),
-                     shape_json(type));
-}
-
-template <class Range, class F>
-std::string list(const Range& range, F&& text) {
-  std::string s = "[";
-  for (const auto& e : range) s += (s.size() > 1 ? "," : "") + text(e);
-  return s + "]";
+                     json_shape(type));
 }
 
 Dim count_of(const ir::Value* v) { return v && v->fact.has_rank() ? element_count(v->fact.shape()) : Dim(); }
@@ -112,14 +96,14 @@ Result<std::string> inspect_model(const Environment& environment, const std::str
       "\"inputs\":{},\"outputs\":{},\"nodes\":{},\"operators\":{},\"parameters\":{},\"parameter_bytes\":{},\"flops\":{}"
       ",\"activation_bytes\":{},\"problems\":{}}}",
       json_text(path), model->ir_version, json_text(model->producer_name), json_text(model->producer_version),
-      json_text(graph.name), opsets, metadata, list(inputs, port), list(graph.outputs(), port), t.nodes,
-      list(t.operators,
-           [](const auto& o) {
-             return fmt::format("{{\"domain\":{},\"op\":{},\"count\":{}}}", json_text(o.first.first),
-                                json_text(o.first.second), o.second);
-           }),
+      json_text(graph.name), opsets, metadata, json_list(inputs, port), json_list(graph.outputs(), port), t.nodes,
+      json_list(t.operators,
+                [](const auto& o) {
+                  return fmt::format("{{\"domain\":{},\"op\":{},\"count\":{}}}", json_text(o.first.first),
+                                     json_text(o.first.second), o.second);
+                }),
       t.parameters, t.parameter_bytes, json_text(t.flops.text()), json_text(t.activation_bytes.text()),
-      list(t.problems, [](const auto& p) { return json_text(p); }));
+      json_list(t.problems, json_text));
 }
 
 }  // namespace trunnion::session

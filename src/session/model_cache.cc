@@ -1,7 +1,6 @@
 #include "session/model_cache.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 #include "base/cpu_info.h"
@@ -21,7 +20,7 @@ namespace {
 constexpr size_t kWeight = size_t{64} << 10;      // bytes; data of tensors from this size on is only glanced at
 constexpr size_t kMostLists = size_t{256} << 10;  // bytes; more, and more than is packed, gain nothing
 constexpr size_t kPiece = size_t{16} << 20;
-constexpr uint64_t kMaxBytes = uint64_t{8} << 30;  // of all entries, unless an option says otherwise
+constexpr int64_t kMaxBytes = int64_t{8} << 30;    // of all entries, unless an option says otherwise
 constexpr int64_t kAbandoned = 3'600'000'000'000;  // ns; a file in the making that is older is nobody's
 constexpr std::string_view kInFile = "entry", kGone = "packed";
 constexpr std::string_view kSuffix = ".trn";
@@ -116,9 +115,7 @@ std::unique_ptr<ModelCache> ModelCache::of(const Options& options, const Logger&
   if (engine.empty()) return off("the file of the engine is not known");
   if (!options.initializers.empty() || !options.external_initializers.empty() || !options.external_files.empty())
     return off("weights come from the program");
-  uint64_t most = kMaxBytes;
-  if (const auto text = options.entry("session.cache_max_bytes"))
-    std::from_chars(text->data(), text->data() + text->size(), most);
+  const auto most = static_cast<uint64_t>(options.number("session.cache_max_bytes", kMaxBytes));
   std::unique_ptr<ModelCache> c(new ModelCache(logger, std::string(*folder), most, bytes));
   c->key_ = hash_combine(hash_combine(hash128(engine), hash128(options_text(options))), structure(view, bytes));
   return c;

@@ -1,6 +1,7 @@
 // What a session and a run can be told. Plain data; the C ABI and the bindings fill it, the session room reads it.
 #pragma once
 #include <atomic>
+#include <charconv>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -145,6 +146,12 @@ struct Options {
   bool flag(std::string_view key, bool otherwise = false) const {
     const auto value = entry(key);
     return value ? *value == "1" : otherwise;
+  }
+  int64_t number(std::string_view key, int64_t otherwise) const {
+    const auto text = entry(key);
+    int64_t n = otherwise;
+    if (text) std::from_chars(text->data(), text->data() + text->size(), n);
+    return n;
   }
 };
 

@@ -1,23 +1,14 @@
 // The placement of a session as JSON: who runs what, why the others do not, what is handed over, what became one.
 #include "base/error.h"
 #include "plan/node_work.h"
+#include "session/json.h"
 #include "session/session.h"
 
 namespace trunnion::session {
 namespace {
 
-template <class Range, class F>
-std::string list(const Range& range, F&& text) {
-  std::string s = "[";
-  for (const auto& e : range) {
-    if (s.size() > 1) s += ',';
-    s += text(e);
-  }
-  return s + "]";
-}
-
-std::string numbers(const std::vector<int>& list_of) {
-  return list(list_of, [](int i) { return std::to_string(i); });
+std::string numbers(const std::vector<int>& list) {
+  return json_list(list, [](int i) { return std::to_string(i); });
 }
 
 std::string name_of(const plan::Placement& p, int provider) {
@@ -31,20 +22,13 @@ std::string bytes_json(const Type& type) {
   return bytes && !free_sizes ? fmt::format("{:.0f}", *bytes) : "null";
 }
 
-std::string shape_json(const Type& type) {
-  if (!type.shape) return "null";
-  return list(*type.shape, [](const Dim& d) {
-    return d.is_int() ? std::to_string(d.value()) : d.is_unknown() ? "null" : json_text(d.text());
-  });
-}
-
 std::string node_json(const plan::Placement& p, const plan::NodePlacement& n) {
   std::string out = fmt::format("{{\"name\":{},\"op_type\":{},\"domain\":{},\"provider\":{}", json_text(n.name),
                                 json_text(n.op_type), json_text(n.domain), name_of(p, n.provider));
   if (n.region >= 0) out += fmt::format(",\"region\":{}", n.region);
   if (n.owner >= 0) out += fmt::format(",\"owner\":{}", n.owner);
   if (!p.values.empty()) out += fmt::format(",\"inputs\":{},\"outputs\":{}", numbers(n.inputs), numbers(n.outputs));
-  return out + fmt::format(",\"refused\":{}}}", list(n.refused, [](const plan::Refusal& r) {
+  return out + fmt::format(",\"refused\":{}}}", json_list(n.refused, [](const plan::Refusal& r) {
                              return fmt::format("{{\"provider\":{},\"reason\":{}}}", json_text(r.provider),
                                                 json_text(r.reason));
                            }));
@@ -64,7 +48,7 @@ void add_fusions(const ir::Graph& graph, std::string& out) {
     if (n->origins.size() > 1)
       out += fmt::format("{}{{\"op_type\":{},\"domain\":{},\"name\":{},\"stands_for\":{}}}", out.empty() ? "" : ",",
                          json_text(n->op_type()), json_text(n->domain()), json_text(n->name()),
-                         list(n->origins, [](const std::string& name) { return json_text(name); }));
+                         json_list(n->origins, json_text));
     for (const ir::Graph* body : n->bodies()) add_fusions(*body, out);
   }
 }
@@ -81,20 +65,20 @@ std::string Session::placement_json() const {
                     p.identities[i].own_memory, p.count(static_cast<int>(i)));
   std::string out =
       fmt::format("{{\"summary\":{},\"providers\":[{}],\"regions\":{},\"nodes\":{}", json_text(placement_summary()),
-                  providers, p.regions, list(p.nodes, [&](const auto& n) { return node_json(p, n); }));
+                  providers, p.regions, json_list(p.nodes, [&](const auto& n) { return node_json(p, n); }));
   if (!p.values.empty()) {
-    out += fmt::format(",\"values\":{}", list(p.values, [](const plan::PlacedValue& v) {
+    out += fmt::format(",\"values\":{}", json_list(p.values, [](const plan::PlacedValue& v) {
                          return fmt::format("{{\"name\":{},\"type\":{},\"shape\":{},\"bytes\":{},\"output\":{}}}",
-                                            json_text(v.name), json_text(v.type.text()), shape_json(v.type),
+                                            json_text(v.name), json_text(v.type.text()), json_shape(v.type),
                                             bytes_json(v.type), v.output);
                        }));
-    out += fmt::format(",\"crossings\":{}", list(p.crossings, [&](const plan::Crossing& c) {
+    out += fmt::format(",\"crossings\":{}", json_list(p.crossings, [&](const plan::Crossing& c) {
                          return fmt::format("{{\"value\":{},\"from\":{},\"to\":{},\"copied\":{}}}", c.value,
                                             name_of(p, c.from), name_of(p, c.to), c.copied);
                        }));
   }
   if (!p.verdicts.empty())
-    out += fmt::format(",\"cost\":{}", list(p.verdicts, [&](const auto& v) { return verdict_json(p, v); }));
+    out += fmt::format(",\"cost\":{}", json_list(p.verdicts, [&](const auto& v) { return verdict_json(p, v); }));
   std::string fusions;
   add_fusions(*model_->graph, fusions);
   out += fmt::format(",\"nodes_run\":{},\"fusions\":[{}],\"passes\":[", model_->graph->node_count(), fusions);

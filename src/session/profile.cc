@@ -6,63 +6,9 @@
 #include "base/os.h"
 #include "base/os_core.h"
 #include "plan/node_cost.h"
+#include "session/json.h"
 
 namespace trunnion::session {
-
-namespace {
-
-// Bytes of the UTF-8 character that a text begins with; 0 when it is none.
-size_t character(std::string_view text) {
-  const auto at = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const unsigned first = at(0);
-  if (first < 0x80) return 1;
-  const size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  uint32_t code = first & (0x7fu >> size);
-  for (size_t i = 1; i < size; ++i) {
-    if ((at(i) & 0xc0) != 0x80) return 0;
-    code = code << 6 | (at(i) & 0x3f);
-  }
-  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xd800 && code < 0xe000;
-  return first >= 0xc2 && first <= 0xf4 && code >= kLeast[size] && code < 0x110000 && !surrogate ? size : 0;
-}
-
-}  // namespace
-
-// Paths and names come from outside: bytes that are no UTF-8, and so cannot be in JSON, become U+FFFD.
-std::string json_text(std::string_view text) {
-  std::string out = "\"";
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (static_cast<unsigned char>(c) >= 0x80) {
-      const size_t size = character(text.substr(i));
-      out += size ? text.substr(i, size) : std::string_view("\\ufffd");
-      i += size ? size - 1 : 0;
-      continue;
-    }
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20)
-          out += fmt::format("\\u{:04x}", static_cast<int>(c));
-        else
-          out += c;
-    }
-  }
-  return out + "\"";
-}
-
 namespace {
 
 // {"float":[1,3,224,224]}, as ONNX Runtime has it.
@@ -178,11 +124,8 @@ void Profile::step(const run::StepRecord& record) {
   if (cost.flops.is_int())
     args += fmt::format(",\"flops\" : \"{}\",\"arithmetic\" : \"{}\"", cost.flops.value(), cost.arithmetic);
   if (cost.bytes.is_int()) args += fmt::format(",\"bytes\" : \"{}\"", cost.bytes.value());
-  if (const auto& origins = step.node->origins; !origins.empty()) {
-    std::string names;
-    for (const auto& origin : origins) names += (names.empty() ? "" : ",") + json_text(origin);
-    args += fmt::format(",\"nodes\" : [{}]", names);
-  }
+  if (const auto& origins = step.node->origins; !origins.empty())
+    args += fmt::format(",\"nodes\" : {}", json_list(origins, json_text));
   // A node without a name goes by its operator and place, as in ONNX Runtime.
   const std::string& given = step.node->name();
   const std::string name = given.empty() ? fmt::format("{}_{}", step.node->op_type(), step.node_index) : given;

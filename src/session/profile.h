@@ -34,7 +34,4 @@ class Profile final : public run::Recorder {
   bool finished_ = false;
 };
 
-// A JSON string with quotes.
-std::string json_text(std::string_view text);
-
 }  // namespace trunnion::session

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/os.h"
+#include "session/json.h"
 #include "session/test_model.h"
 
 namespace trunnion::session {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "base/cpu_info.h"
 #include "base/edit_distance.h"
@@ -21,6 +20,7 @@
 #include "session/check_options.h"
 #include "session/context_model.h"
 #include "session/declared_shapes.h"
+#include "session/json.h"
 #include "session/pack_room.h"
 #include "session/placement_options.h"
 #include "session/precision_options.h"
@@ -30,13 +30,6 @@ namespace trunnion::session {
 namespace {
 
 constexpr std::string_view kCpu = "CPUExecutionProvider";
-
-int64_t number(const Options& options, std::string_view key, int64_t otherwise) {
-  const auto text = options.entry(key);
-  int64_t n = otherwise;
-  if (text) std::from_chars(text->data(), text->data() + text->size(), n);
-  return n;
-}
 
 std::string folder_of(const std::string& path) {
   const auto slash = path.find_last_of('/');
@@ -100,7 +93,7 @@ Result<std::unique_ptr<Session>> Session::load(const Environment& environment, M
   TRN_TRY(stage("import", [&] { return of_file(path, s.import(std::move(source))); }));
   ir::Graph& graph = *s.model_->graph;
   TRN_TRY(stage("inline", [&] {
-    const int64_t nodes = number(s.options_, "session.function_expansion_node_limit", 500'000);
+    const int64_t nodes = s.options_.number("session.function_expansion_node_limit", 500'000);
     return of_file(path, ir::inline_functions(*s.model_, {.nodes = nodes}));
   }));
   TRN_TRY(stage("resolve", [&] {
@@ -257,7 +250,7 @@ Status Session::infer_shapes() {
 void Session::seed_random_nodes() {
   if (!options_.entry("session.random_seed")) return;
   // Nodes with a seed of their own keep it; the others get one each, so that they do not all draw the same numbers.
-  auto seed = static_cast<float>(number(options_, "session.random_seed", 0));
+  auto seed = static_cast<float>(options_.number("session.random_seed", 0));
   model_->graph->for_each_node_deep([&](ir::Node* n) {
     const bool seeded = n->def && n->def->flags.random && n->schema && n->schema->attribute("seed");
     if (seeded && !n->has_attr("seed")) n->set_attr("seed", seed++);
@@ -303,7 +296,7 @@ Status Session::optimize() {
   passes::PassContext context;
   context.log = &logger_;
   context.fold_limit_bytes =
-      number(options_, "optimization.constant_folding_max_output_size_in_bytes", context.fold_limit_bytes);
+      options_.number("optimization.constant_folding_max_output_size_in_bytes", context.fold_limit_bytes);
   run.max_rounds = 4;  // what one pass frees, an earlier one may take; mostly nothing is left after one
   if (options_.optimization_level >= OptimizationLevel::basic)
     TRN_TRY(passes::run_passes(graph, passes::clean(), context, run, pass_records_));
@@ -479,7 +472,7 @@ Status Session::save_optimized_model() const {
   onnx::ExportOptions to;
   to.external_file = options_.entry("session.optimized_model_external_initializers_file_name").value_or("");
   to.external_threshold =
-      static_cast<uint64_t>(number(options_, "session.optimized_model_external_initializers_min_size_in_bytes", 1024));
+      static_cast<uint64_t>(options_.number("session.optimized_model_external_initializers_min_size_in_bytes", 1024));
   return onnx::export_model(*model_, options_.optimized_model_path, to);
 }
 

@@ -9,16 +9,12 @@
 #include "base/os_devices.h"
 #include "base/thread_pool.h"
 #include "ops/extras_library.h"
-#include "session/profile.h"
+#include "session/json.h"
 
 namespace trunnion::session {
 namespace {
 
-std::string texts(const std::vector<std::string>& list) {
-  std::string s;
-  for (const std::string& t : list) s += (s.empty() ? "" : ",") + json_text(t);
-  return "[" + s + "]";
-}
+std::string texts(const std::vector<std::string>& list) { return json_list(list, json_text); }
 
 std::string cpu_json() {
   const CpuInfo& cpu = cpu_info();
@@ -69,12 +65,10 @@ std::string extras_json() {
 }
 
 std::string accelerators_json() {
-  std::string all;
-  for (const os::Accelerator& a : os::accelerators())
-    all += fmt::format("{}{{\"kind\":\"{}\",\"vendor_id\":\"{:#06x}\",\"device_id\":\"{:#06x}\",\"pci_bus_id\":{}}}",
-                       all.empty() ? "" : ",", a.neural ? "NPU" : "GPU", a.vendor_id, a.device_id,
-                       json_text(a.pci_bus_id));
-  return "[" + all + "]";
+  return json_list(os::accelerators(), [](const os::Accelerator& a) {
+    return fmt::format("{{\"kind\":\"{}\",\"vendor_id\":\"{:#06x}\",\"device_id\":\"{:#06x}\",\"pci_bus_id\":{}}}",
+                       a.neural ? "NPU" : "GPU", a.vendor_id, a.device_id, json_text(a.pci_bus_id));
+  });
 }
 
 std::string environment_json() {

@@ -2,32 +2,14 @@
 // are scrambled, so that whoever follows one crashes. The name that it is registered under says what it does wrong.
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "trunnion/ort_abi.h"
+#include "plugin_shared.h"
 
-#ifdef _WIN32
-#define EXPORT __declspec(dllexport)
-#else
-#define EXPORT __attribute__((visibility("default")))
-#endif
-
-#define TRY(x)                                   \
-  do {                                           \
-    OrtStatus* try_status_ = (x);                \
-    if (try_status_ != NULL) return try_status_; \
-  } while (0)
-
-static const OrtApi* api;
-static const OrtEpApi* ep_api;
 static char mode[64];
 
 // What the tests look at.
 enum { COPY_CALLS, UP, DOWN, BLOCKS, CONSTANT_BLOCKS, RUNS, KERNELS, RELEASED, STREAMS, OPTIONS, COUNTERS };
 EXPORT int device_counters[COUNTERS];
-
-static OrtStatus* fail(const char* text) { return api->CreateStatus(ORT_EP_FAIL, text); }
-static int is(const char* a, const char* b) { return strcmp(a, b) == 0; }
 
 static void* scrambled(const void* p) { return p ? (void*)((uintptr_t)p ^ ((uintptr_t)1 << 63)) : NULL; }
 
@@ -334,10 +316,6 @@ static OrtStatus* ORT_API_CALL set_options(OrtEp* self, const char* const* keys,
 static const char* ORT_API_CALL factory_name(const OrtEpFactory* self) {
   (void)self;
   return "DeviceExecutionProvider";
-}
-static const char* ORT_API_CALL factory_vendor(const OrtEpFactory* self) {
-  (void)self;
-  return "the tests";
 }
 
 static OrtStatus* ORT_API_CALL supported_devices(OrtEpFactory* self, const OrtHardwareDevice* const* devices,

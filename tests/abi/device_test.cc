@@ -3,29 +3,16 @@
 #include <dlfcn.h>
 
 #include <cmath>
-#include <functional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "client.h"
+#include "plugin_fixture.h"
 #include "tiny_model.h"
 
 namespace {
 
-constexpr const char* kName = "DeviceExecutionProvider";
 enum Counter { kCopyCalls, kUp, kDown, kBlocks, kConstantBlocks, kRuns, kKernels, kReleased, kStreams, kOptions };
-
-tiny::Message int64s(const std::string& name, const std::vector<int64_t>& values) {
-  std::string raw(values.size() * 8, '\0');
-  std::memcpy(raw.data(), values.data(), raw.size());
-  return tiny::Message()
-      .integer(1, static_cast<int64_t>(values.size()))
-      .integer(2, tiny::kInt64)
-      .bytes(8, name)
-      .bytes(9, raw);
-}
 
 // A branch without inputs: one node over values of the graph around it.
 tiny::Message branch(const std::string& attribute, const std::string& op, const std::string& a, const std::string& b) {
@@ -35,97 +22,25 @@ tiny::Message branch(const std::string& attribute, const std::string& op, const 
   return tiny::Message().bytes(1, attribute).integer(20, 5).add(6, graph);
 }
 
-struct Device : testing::Test {
-  OrtEnv* env = nullptr;
-  OrtSessionOptions* options = nullptr;
-  OrtSession* session = nullptr;
-  OrtMemoryInfo* cpu = nullptr;
-  std::string registered;
+struct Device : PluginTest {
+  Device() : PluginTest(ABI_DEVICE_LIBRARY, "DeviceExecutionProvider") {}
   void* library = nullptr;
   int* counters = nullptr;
 
   void SetUp() override {
-    OK(api()->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "device", &env));
-    OK(api()->CreateSessionOptions(&options));
-    OK(api()->AddSessionConfigEntry(options, "session.record_ep_graph_assignment_info", "1"));
-    OK(api()->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &cpu));
+    PluginTest::SetUp();
     library = dlopen(ABI_DEVICE_LIBRARY, RTLD_NOW);
     ASSERT_TRUE(library);
     counters = static_cast<int*>(dlsym(library, "device_counters"));
   }
   void TearDown() override {
-    api()->ReleaseSession(session);
-    if (!registered.empty()) OK(api()->UnregisterExecutionProviderLibrary(env, registered.c_str()));
+    unload();
     EXPECT_EQ(counters[kBlocks], 0);
     EXPECT_EQ(counters[kConstantBlocks], 0);
     EXPECT_EQ(counters[kStreams], 0);
     EXPECT_EQ(counters[kKernels], counters[kReleased]);
     dlclose(library);
-    api()->ReleaseMemoryInfo(cpu);
-    api()->ReleaseSessionOptions(options);
-    api()->ReleaseEnv(env);
-  }
-
-  const OrtEpDevice* device() {
-    const OrtEpDevice* const* all = nullptr;
-    size_t count = 0;
-    EXPECT_EQ(message(api()->GetEpDevices(env, &all, &count)), "");
-    for (size_t i = 0; i < count; ++i)
-      if (api()->EpDevice_EpName(all[i]) == std::string(kName)) return all[i];
-    return nullptr;
-  }
-  void choose(const std::string& mode, std::vector<const char*> keys = {}, std::vector<const char*> values = {}) {
-    OK(api()->RegisterExecutionProviderLibrary(env, mode.c_str(), ABI_DEVICE_LIBRARY));
-    registered = mode;
-    const OrtEpDevice* d = device();
-    ASSERT_TRUE(d);
-    OK(api()->SessionOptionsAppendExecutionProvider_V2(options, env, &d, 1, keys.data(), values.data(), keys.size()));
-  }
-  OrtStatus* load(const std::string& bytes) {
-    return api()->CreateSessionFromArray(env, bytes.data(), bytes.size(), options, &session);
-  }
-  void start(const std::string& mode, const std::string& bytes) {
-    choose(mode);
-    OK(load(bytes));
-  }
-  OrtValue* value(std::vector<float>& x) {
-    const auto n = static_cast<int64_t>(x.size());
-    OrtValue* v = nullptr;
-    EXPECT_EQ(message(api()->CreateTensorWithDataAsOrtValue(cpu, x.data(), x.size() * 4, &n, 1,
-                                                            ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, &v)),
-              "");
-    return v;
-  }
-  OrtStatus* run(std::vector<float> x, std::vector<float>* z) {
-    OrtValue *in = value(x), *out = nullptr;
-    const char *names[] = {"x"}, *outputs[] = {"z"};
-    OrtStatus* status = api()->Run(session, nullptr, names, &in, 1, outputs, 1, &out);
-    float* data = nullptr;
-    size_t bytes = 0;
-    if (!status && z) status = api()->GetTensorMutableData(out, reinterpret_cast<void**>(&data));
-    if (!status && z) status = api()->GetTensorSizeInBytes(out, &bytes);
-    if (!status && z) z->assign(data, data + bytes / 4);
-    api()->ReleaseValue(in);
-    api()->ReleaseValue(out);
-    return status;
-  }
-  std::multiset<std::string> assigned(const std::string& provider = kName) {
-    const OrtEpAssignedSubgraph* const* parts = nullptr;
-    size_t count = 0;
-    EXPECT_EQ(message(api()->Session_GetEpGraphAssignmentInfo(session, &parts, &count)), "");
-    std::multiset<std::string> ops;
-    for (size_t i = 0; i < count; ++i) {
-      const char *name = nullptr, *op = nullptr;
-      const OrtEpAssignedNode* const* nodes = nullptr;
-      size_t n = 0;
-      EXPECT_EQ(message(api()->EpAssignedSubgraph_GetEpName(parts[i], &name)), "");
-      EXPECT_EQ(message(api()->EpAssignedSubgraph_GetNodes(parts[i], &nodes, &n)), "");
-      for (size_t k = 0; k < n && name == provider; ++k) {
-        EXPECT_EQ(message(api()->EpAssignedNode_GetOperatorType(nodes[k], &op)), "");
-        ops.insert(op);
-      }
-    }
-    return ops;
+    PluginTest::TearDown();
   }
 
   // z = Relu(|x * w + b| + x * w)
@@ -139,17 +54,8 @@ struct Device : testing::Test {
     return tiny::model(g);
   }
   static float split_result(float v) { return std::max(0.f, std::abs(v * 2 - 3) + v * 2); }
-  void expect_right() {
-    for (const auto& x : {std::vector<float>{1, -2, 5}, std::vector<float>{4}}) {
-      std::vector<float> z, want;
-      for (float v : x) want.push_back(split_result(v));
-      OK(run(x, &z));
-      EXPECT_EQ(z, want);
-    }
-  }
+  void expect_right() { expect_each(split_result); }
 };
-
-using Ops = std::multiset<std::string>;
 
 TEST_F(Device, CopiesWhatCrossesOnceAndConstantsOnce) {
   start("good", split_model());
@@ -172,7 +78,7 @@ TEST_F(Device, HostMemoryWhereTheKernelWantsIt) {
   tiny::Graph g;
   g.inputs = {tiny::value_info("x", tiny::kFloat, {"n"})};
   g.outputs = {tiny::value_info("z", tiny::kFloat, {"n"})};
-  g.initializers = {int64s("grow", {1, -1}), tiny::floats("w", {10})};
+  g.initializers = {tiny::int64s("grow", {1, -1}), tiny::floats("w", {10})};
   g.nodes = {tiny::node("Relu", {"x"}, {"r"}), tiny::node("Shape", {"r"}, {"s"}),
              tiny::node("Reshape", {"r", "grow"}, {"t"}), tiny::node("Mul", {"t", "w"}, {"u"}),
              tiny::node("Reshape", {"u", "s"}, {"z"})};
@@ -261,7 +167,8 @@ TEST_F(Device, OptionsThatChange) {
 }
 
 TEST_F(Device, OursOptionsThatNobodyLooksAt) {
-  choose("good", {"qualty"}, {"1"});
+  add("good");
+  choose({"qualty"}, {"1"});
   OK(api()->AddSessionConfigEntry(options, "session.strict_config", "1"));
   EXPECT_EQ(message(load(split_model())),
             "the option 'qualty' of DeviceExecutionProvider has no effect: the provider did not look at it (did you "
@@ -270,10 +177,11 @@ TEST_F(Device, OursOptionsThatNobodyLooksAt) {
 
 TEST_F(Device, OursValuesThereKeepTheLibrary) {
   start("good", split_model());
-  const OrtMemoryInfo* memory = api()->EpDevice_MemoryInfo(device(), OrtDeviceMemoryType_DEFAULT);
+  const OrtMemoryInfo* memory = api()->EpDevice_MemoryInfo(devices().at(0), OrtDeviceMemoryType_DEFAULT);
   ASSERT_TRUE(memory);
   OrtAllocator* allocator = nullptr;
-  OK(api()->CreateSharedAllocator(env, device(), OrtDeviceMemoryType_DEFAULT, OrtDeviceAllocator, nullptr, &allocator));
+  OK(api()->CreateSharedAllocator(env, devices().at(0), OrtDeviceMemoryType_DEFAULT, OrtDeviceAllocator, nullptr,
+                                  &allocator));
   const int64_t n = 3;
   OrtValue* there = nullptr;
   OK(api()->CreateTensorAsOrtValue(allocator, &n, 1, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, &there));

@@ -17,15 +17,6 @@
 
 namespace {
 
-// y = Relu(x), with x float[N].
-std::string relu() {
-  tiny::Graph g;
-  g.inputs = {tiny::value_info("x", tiny::kFloat, {"N"})};
-  g.outputs = {tiny::value_info("y", tiny::kFloat, {"N"})};
-  g.nodes = {tiny::node("Relu", {"x"}, {"y"})};
-  return tiny::model(g);
-}
-
 // Handles to give, one of each kind that can be had outside of callbacks; NULL where it cannot.
 struct Given {
   OrtEnv* env = nullptr;
@@ -56,7 +47,7 @@ struct Given {
 
   Given() {
     const OrtModelEditorApi* editor = api()->GetModelEditorApi();
-    const std::string bytes = relu();
+    const std::string bytes = tiny::relu();
     const int64_t three = 3;
     bool ok = true;
     const auto check = [&](OrtStatus* s) { ok &= code(s) == ORT_OK; };

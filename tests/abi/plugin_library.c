@@ -1,26 +1,10 @@
 // A small plugin of execution providers for plugin_test.cc. It takes Mul and Add of floats, in runs of neighbours, and
 // computes them. The name that it is registered under says what it does wrong.
 #include <stdlib.h>
-#include <string.h>
 
-#include "trunnion/ort_abi.h"
-
-#ifdef _WIN32
-#define EXPORT __declspec(dllexport)
-#else
-#define EXPORT __attribute__((visibility("default")))
-#endif
-
-#define TRY(x)                                   \
-  do {                                           \
-    OrtStatus* try_status_ = (x);                \
-    if (try_status_ != NULL) return try_status_; \
-  } while (0)
+#include "plugin_shared.h"
 
 enum { MAX_VALUES = 64, MAX_STEPS = 32, MAX_DIMS = 8 };
-
-static const OrtApi* api;
-static const OrtEpApi* ep_api;
 
 typedef struct {
   char name[64];
@@ -53,10 +37,6 @@ typedef struct {
   OrtEpFactory base;
   char mode[64];
 } Factory;
-
-static OrtStatus* fail(const char* text) { return api->CreateStatus(ORT_EP_FAIL, text); }
-
-static int is(const char* a, const char* b) { return strcmp(a, b) == 0; }
 
 // ---- what was compiled ----
 
@@ -268,10 +248,6 @@ static void ORT_API_CALL release_infos(OrtEp* self, OrtNodeComputeInfo** infos, 
 static const char* ORT_API_CALL factory_name(const OrtEpFactory* self) {
   (void)self;
   return "TestExecutionProvider";
-}
-static const char* ORT_API_CALL factory_vendor(const OrtEpFactory* self) {
-  (void)self;
-  return "the tests";
 }
 static const char* ORT_API_CALL factory_version(const OrtEpFactory* self) {
   (void)self;

@@ -1,71 +1,28 @@
 // Plugins of execution providers: the library that the build makes of plugin_library.c, under the names that say how it
 // behaves.
 #include <cmath>
-#include <set>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "client.h"
+#include "plugin_fixture.h"
 #include "tiny_model.h"
 
 namespace {
 
 constexpr const char* kName = "TestExecutionProvider";
 
-struct Plugin : testing::Test {
-  OrtEnv* env = nullptr;
-  OrtSessionOptions* options = nullptr;
-  OrtSession* session = nullptr;
-  OrtMemoryInfo* cpu = nullptr;
-  std::string registered;
-
-  void SetUp() override {
-    OK(api()->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "plugin", &env));
-    OK(api()->CreateSessionOptions(&options));
-    OK(api()->AddSessionConfigEntry(options, "session.record_ep_graph_assignment_info", "1"));
-    OK(api()->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &cpu));
-  }
+struct Plugin : PluginTest {
+  Plugin() : PluginTest(ABI_PLUGIN_LIBRARY, kName) {}
   void TearDown() override {
-    api()->ReleaseSession(session);
-    if (!registered.empty()) OK(api()->UnregisterExecutionProviderLibrary(env, registered.c_str()));
+    unload();
     EXPECT_TRUE(devices().empty());
-    api()->ReleaseMemoryInfo(cpu);
-    api()->ReleaseSessionOptions(options);
-    api()->ReleaseEnv(env);
+    PluginTest::TearDown();
   }
 
-  void add(const std::string& mode) {
-    OK(api()->RegisterExecutionProviderLibrary(env, mode.c_str(), ABI_PLUGIN_LIBRARY));
-    registered = mode;
+  std::string refused(const std::string& mode, const char* library = ABI_PLUGIN_LIBRARY) {
+    return message(api()->RegisterExecutionProviderLibrary(env, mode.c_str(), library));
   }
-  std::string refused(const std::string& mode, const char* path = ABI_PLUGIN_LIBRARY) {
-    return message(api()->RegisterExecutionProviderLibrary(env, mode.c_str(), path));
-  }
-  std::vector<const OrtEpDevice*> devices() {
-    const OrtEpDevice* const* all = nullptr;
-    size_t count = 0;
-    EXPECT_EQ(message(api()->GetEpDevices(env, &all, &count)), "");
-    std::vector<const OrtEpDevice*> found;
-    for (size_t i = 0; i < count; ++i)
-      if (api()->EpDevice_EpName(all[i]) == std::string(kName)) found.push_back(all[i]);
-    return found;
-  }
-  void choose(std::vector<const char*> keys = {}, std::vector<const char*> values = {}) {
-    const auto all = devices();
-    ASSERT_EQ(all.size(), 1u);
-    OK(api()->SessionOptionsAppendExecutionProvider_V2(options, env, all.data(), 1, keys.data(), values.data(),
-                                                       keys.size()));
-  }
-  OrtStatus* load() {
-    const std::string bytes = model();
-    return api()->CreateSessionFromArray(env, bytes.data(), bytes.size(), options, &session);
-  }
-  void start(const std::string& mode) {
-    add(mode);
-    choose();
-    OK(load());
-  }
+  OrtStatus* load() { return PluginTest::load(model()); }
+  void start(const std::string& mode) { PluginTest::start(mode, model()); }
 
   // z = |x * w + b| + x * w: Abs stands between two runs of what the plugin takes, with a connection around it.
   static std::string model() {
@@ -77,54 +34,11 @@ struct Plugin : testing::Test {
                tiny::node("Abs", {"a"}, {"p"}), tiny::node("Add", {"p", "m"}, {"z"})};
     return tiny::model(g);
   }
-  std::string run_error() {
-    std::vector<float> x = {1, -2, 5};
-    return message(run(x, nullptr));
-  }
-  OrtStatus* run(std::vector<float>& x, std::vector<float>* z) {
-    const int64_t n = static_cast<int64_t>(x.size());
-    OrtValue *in = nullptr, *out = nullptr;
-    EXPECT_EQ(message(api()->CreateTensorWithDataAsOrtValue(cpu, x.data(), x.size() * 4, &n, 1,
-                                                            ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, &in)),
-              "");
-    const char *names[] = {"x"}, *outputs[] = {"z"};
-    OrtStatus* status = api()->Run(session, nullptr, names, &in, 1, outputs, 1, &out);
-    float* data = nullptr;
-    if (!status && z && !(status = api()->GetTensorMutableData(out, reinterpret_cast<void**>(&data))))
-      z->assign(data, data + x.size());
-    api()->ReleaseValue(in);
-    api()->ReleaseValue(out);
-    return status;
-  }
+  std::string run_error() { return message(run({1, -2, 5}, nullptr)); }
   void expect_right() {
-    for (const auto& feed : {std::vector<float>{1, -2, 5}, std::vector<float>{4}}) {
-      std::vector<float> x = feed, z, want;
-      for (float v : x) want.push_back(std::abs(v * 2 - 3) + v * 2);
-      OK(run(x, &z));
-      EXPECT_EQ(z, want);
-    }
-  }
-  std::multiset<std::string> assigned(const std::string& provider) {
-    const OrtEpAssignedSubgraph* const* parts = nullptr;
-    size_t count = 0;
-    EXPECT_EQ(message(api()->Session_GetEpGraphAssignmentInfo(session, &parts, &count)), "");
-    std::multiset<std::string> ops;
-    for (size_t i = 0; i < count; ++i) {
-      const char *name = nullptr, *op = nullptr;
-      const OrtEpAssignedNode* const* nodes = nullptr;
-      size_t n = 0;
-      EXPECT_EQ(message(api()->EpAssignedSubgraph_GetEpName(parts[i], &name)), "");
-      EXPECT_EQ(message(api()->EpAssignedSubgraph_GetNodes(parts[i], &nodes, &n)), "");
-      for (size_t k = 0; k < n && name == provider; ++k) {
-        EXPECT_EQ(message(api()->EpAssignedNode_GetOperatorType(nodes[k], &op)), "");
-        ops.insert(op);
-      }
-    }
-    return ops;
+    expect_each([](float v) { return std::abs(v * 2 - 3) + v * 2; });
   }
 };
-
-using Ops = std::multiset<std::string>;
 
 TEST_F(Plugin, OursShowsItsDevice) {
   add("good");
@@ -223,9 +137,7 @@ TEST_F(Plugin, TwiceInOneProcess) {
   for (int i = 0; i < 2; ++i) {
     start("good");
     expect_right();
-    api()->ReleaseSession(std::exchange(session, nullptr));
-    OK(api()->UnregisterExecutionProviderLibrary(env, "good"));
-    registered.clear();
+    unload();
     api()->ReleaseSessionOptions(options);
     OK(api()->CreateSessionOptions(&options));
     OK(api()->AddSessionConfigEntry(options, "session.record_ep_graph_assignment_info", "1"));

@@ -15,16 +15,7 @@
 
 namespace {
 
-using tiny::Message;
-
-// y = Relu(x), with x float[N].
-std::string relu() {
-  tiny::Graph g;
-  g.inputs = {tiny::value_info("x", tiny::kFloat, {"N"})};
-  g.outputs = {tiny::value_info("y", tiny::kFloat, {"N"})};
-  g.nodes = {tiny::node("Relu", {"x"}, {"y"})};
-  return tiny::model(g);
-}
+using tiny::Message, tiny::relu;
 
 // y = x + w, with w float[2] in the file "w.bin", and x float[2].
 std::string external(const char* file) {

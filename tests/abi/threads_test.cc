@@ -8,15 +8,6 @@
 
 namespace {
 
-// y = Relu(x), with x float[N].
-std::string relu() {
-  tiny::Graph g;
-  g.inputs = {tiny::value_info("x", tiny::kFloat, {"N"})};
-  g.outputs = {tiny::value_info("y", tiny::kFloat, {"N"})};
-  g.nodes = {tiny::node("Relu", {"x"}, {"y"})};
-  return tiny::model(g);
-}
-
 bool run_once(OrtSession* session) {
   OrtMemoryInfo* cpu = nullptr;
   std::vector<float> data = {-1, 2};
@@ -37,7 +28,7 @@ bool run_once(OrtSession* session) {
 }
 
 TEST(Threads, MakeTheirOwnSessionsAndShareOne) {
-  const std::string bytes = relu();
+  const std::string bytes = tiny::relu();
   OrtEnv* env = nullptr;
   OrtSessionOptions* options = nullptr;
   OrtSession* shared = nullptr;

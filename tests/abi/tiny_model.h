@@ -53,10 +53,18 @@ inline Message node(const std::string& op, const std::vector<std::string>& input
   return m.bytes(3, op + "_" + outputs[0]).bytes(4, op);
 }
 
-inline Message floats(const std::string& name, const std::vector<float>& values) {
-  std::string raw(values.size() * 4, '\0');
+// A list as an initializer.
+template <class T>
+Message elements(const std::string& name, int type, const std::vector<T>& values) {
+  std::string raw(values.size() * sizeof(T), '\0');
   std::memcpy(raw.data(), values.data(), raw.size());
-  return Message().integer(1, static_cast<int64_t>(values.size())).integer(2, kFloat).bytes(8, name).bytes(9, raw);
+  return Message().integer(1, static_cast<int64_t>(values.size())).integer(2, type).bytes(8, name).bytes(9, raw);
+}
+inline Message floats(const std::string& name, const std::vector<float>& values) {
+  return elements(name, kFloat, values);
+}
+inline Message int64s(const std::string& name, const std::vector<int64_t>& values) {
+  return elements(name, kInt64, values);
 }
 
 struct Graph {
@@ -82,6 +90,11 @@ inline std::string model(const Graph& g) {
       .add(14, Message().bytes(1, "key").bytes(2, "value"))
       .add(14, Message().bytes(1, "other").bytes(2, ""))
       .text();
+}
+
+// y = Relu(x), with x float[N].
+inline std::string relu() {
+  return model({{node("Relu", {"x"}, {"y"})}, {value_info("x", kFloat, {"N"})}, {value_info("y", kFloat, {"N"})}, {}});
 }
 
 }  // namespace tiny

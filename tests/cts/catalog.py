@@ -94,7 +94,6 @@ class Case:
     make: Callable  # Menu -> onnx model
     feeds: Callable  # () -> list of feeds
     needs: str = "unary foreign"  # of the menu
-    expects_ours: bool = True  # that the provider holds at least one node
 
 
 def plain(*shapes):
@@ -204,10 +203,9 @@ def loop(menu):
     """A Loop over both kinds, with a value carried on and one collected."""
     body_nodes = [menu.unary.node(["state"], "a"), menu.foreign.node(["a"], "b"), menu.binary.node(["b", "x"], "next"),
                   helper.make_node("Identity", ["go_in"], ["go_out"], name="go"), menu.unary.node(["next"], "seen")]
-    body = helper.make_graph(
-        body_nodes, "body", [value("i", [], INT64), value("go_in", [], BOOL), value("state", [4, 8])],
-        [value("go_out", [], BOOL), value("next", [4, 8]), value("seen", [4, 8])],
-        [array(n, a, a.dtype) for op in (menu.unary, menu.foreign) for n, a in op.weights.items()])
+    body = model(body_nodes, [value("i", [], INT64), value("go_in", [], BOOL), value("state", [4, 8])],
+                 [value("go_out", [], BOOL), value("next", [4, 8]), value("seen", [4, 8])], [menu.unary, menu.foreign],
+                 name="body", body=True)
     nodes = [helper.make_node("Loop", ["trips", "go", "x"], ["last", "all"], name="loop", body=body), menu.unary.node(["last"], "y")]
     return model(nodes, [value("x", [4, 8])], [value("y", [4, 8]), value("all", [3, 4, 8])], [menu.unary],
                  [array("trips", 3, np.int64), array("go", True, np.bool_)])
@@ -247,13 +245,13 @@ CASES = [
     Case("partition/inner output", inner_output, plain()),
     Case("partition/shared constant", shared_constant, lambda: [{"x": abs(feed(4, 8)) + 0.5}], "binary foreign"),
     Case("partition/constant and input", constant_output, plain(), "unary binary"),
-    Case("control flow/if, ours inside", branches("ours"), plain((4, 8), (4, 8)), "unary binary foreign", False),
-    Case("control flow/if, both inside", branches("both"), lambda: [{"x": feed(4, 8)}, {"x": -abs(feed(4, 8))}], "unary binary foreign", False),
-    Case("control flow/loop", loop, plain(), "unary binary foreign", False),
-    Case("dynamic/sizes", dynamic, plain(*SIZES), "unary binary foreign", False),
-    Case("dynamic/whole", dynamic_whole, plain(*SIZES), "unary binary", False),
-    Case("dynamic/empty", dynamic_whole, plain((3, 8), (0, 8), (3, 8)), "unary binary", False),
-    Case("dynamic/data-dependent", data_dependent, plain(), "unary binary", False),
+    Case("control flow/if, ours inside", branches("ours"), plain((4, 8), (4, 8)), "unary binary foreign"),
+    Case("control flow/if, both inside", branches("both"), lambda: [{"x": feed(4, 8)}, {"x": -abs(feed(4, 8))}], "unary binary foreign"),
+    Case("control flow/loop", loop, plain(), "unary binary foreign"),
+    Case("dynamic/sizes", dynamic, plain(*SIZES), "unary binary foreign"),
+    Case("dynamic/whole", dynamic_whole, plain(*SIZES), "unary binary"),
+    Case("dynamic/empty", dynamic_whole, plain((3, 8), (0, 8), (3, 8)), "unary binary"),
+    Case("dynamic/data-dependent", data_dependent, plain(), "unary binary"),
 ]
 
 

@@ -36,9 +36,7 @@ class Host:
             trunnion.unregister_execution_provider_library(self.registration)
 
     def session(self, model, **config):
-        options = trunnion.SessionOptions()
-        options.log_severity_level = 4
-        options.intra_op_num_threads = 1
+        options = quiet_options()
         for key, text in {"session.record_ep_graph_assignment_info": "1", **config}.items():
             options.add_session_config_entry(key, text)
         providers = None
@@ -47,19 +45,22 @@ class Host:
         else:
             providers = [self.provider] if self.provider == CPU else [self.provider, CPU]
         session = trunnion.InferenceSession(source(model), sess_options=options, providers=providers)
-        if hasattr(session, "disable_fallback"):
-            session.disable_fallback()
+        session.disable_fallback()
         return session
 
     def cpu_session(self, model):
-        options = trunnion.SessionOptions()
-        options.log_severity_level = 4
-        options.intra_op_num_threads = 1
-        return trunnion.InferenceSession(source(model), sess_options=options, providers=[CPU])
+        return trunnion.InferenceSession(source(model), sess_options=quiet_options(), providers=[CPU])
 
     def holds(self, session) -> list[str]:
         """Operators of the nodes that the provider runs."""
         return [n.op_type for part in session.get_provider_graph_assignment_info() if part.ep_name == self.provider for n in part.get_nodes()]
+
+
+def quiet_options():
+    options = trunnion.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    return options
 
 
 def source(model):

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import random
 import warnings
 
@@ -27,18 +28,8 @@ def names(count: int, seed: int) -> list[str]:
         return []
     found = sorted(_all())
     random.Random(seed).shuffle(found)
-    found = [n for n in found if _arrays(_all()[n]) is not None] if count < 0 else _first(found, count)
-    return sorted(found)
-
-
-def _first(found, count):
-    kept = []
-    for name in found:
-        if len(kept) == count:
-            break
-        if _arrays(_all()[name]) is not None:
-            kept.append(name)
-    return kept
+    usable = (n for n in found if _arrays(_all()[n]) is not None)
+    return sorted(usable if count < 0 else itertools.islice(usable, count))
 
 
 def _plain(item):

@@ -5,7 +5,6 @@ import json
 import os
 import sys
 import threading
-import time
 
 import catalog
 import node_cases
@@ -24,7 +23,7 @@ def menu_of(host: Host) -> catalog.Menu:
     def takes(op, binary=False):
         try:
             return bool(host.holds(host.session(catalog.probe(op, binary))))
-        except trunnion.OrtError if hasattr(trunnion, "OrtError") else Exception:
+        except Exception:
             return False
 
     unary = [op for op in catalog.UNARY if takes(op)]
@@ -88,9 +87,8 @@ def errors(host: Host, menu, tolerance: float) -> str:
 def concurrency(host: Host, menu, tolerance: float, sessions: int, threads: int) -> str:
     """Threads share sessions; each checks its own results."""
     model = catalog.dynamic_whole(menu) if menu.foreign is None else catalog.dynamic(menu)
-    shapes = [(4, 8)]
     cpu = host.cpu_session(model)
-    feeds = [{"x": catalog.feed(*shapes[i % len(shapes)], seed=i)} for i in range(threads)]
+    feeds = [{"x": catalog.feed(4, 8, seed=i)} for i in range(threads)]
     wants = [cpu.run(None, f) for f in feeds]
     made = [host.session(model) for _ in range(sessions)]
     failures: list = []
@@ -177,10 +175,8 @@ def main() -> None:
     print(json.dumps({"provider": host.provider, "ours": menu.unary.type, "foreign": menu.foreign and menu.foreign.type}), flush=True)
     for name in json.load(sys.stdin):
         print(json.dumps({"begin": name}), flush=True)
-        start = time.monotonic()
         status, text = run_one(host, name, menu, setting["tolerance"])
-        print(json.dumps({"case": name, "status": status, "text": " ".join(text.split())[:400],
-                          "seconds": round(time.monotonic() - start, 3)}), flush=True)
+        print(json.dumps({"case": name, "status": status, "text": " ".join(text.split())[:400]}), flush=True)
     os._exit(0)  # plugins' own ends of a process are not under test
 
 

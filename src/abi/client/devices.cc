@@ -1,9 +1,8 @@
 // Process: what the OrtEnvs share; and the accessors of hardware and EP devices.
 #include <algorithm>
 
-#include "abi/custom_operators.h"
 #include "abi/env.h"
-#include "abi/plugin/library.h"
+#include "abi/plugin/device_memory.h"
 #include "abi/slots.h"
 #include "base/cpu_info.h"
 #include "base/os_devices.h"
@@ -19,7 +18,7 @@ const char* pci_vendor(uint32_t id) {
       return "NVIDIA";
     case 0x1002:
       return "AMD";
-    case 0x8086:
+    case kIntel:
       return "Intel";
     case 0x5143:
       return "Qualcomm";
@@ -29,6 +28,17 @@ const char* pci_vendor(uint32_t id) {
 }
 
 }  // namespace
+
+const char* kind_of(const OrtEpDevice& device) {
+  switch (device.device ? device.device->type : OrtHardwareDeviceType_CPU) {
+    case OrtHardwareDeviceType_GPU:
+      return "GPU";
+    case OrtHardwareDeviceType_NPU:
+      return "NPU";
+    default:
+      return "CPU";
+  }
+}
 
 std::shared_ptr<Process> Process::acquire() {
   static std::mutex mutex;
@@ -151,22 +161,15 @@ Status Process::copy(std::span<const OrtValue* const> from, std::span<OrtValue* 
     OrtDataTransferImpl* transfer = nullptr;
     std::unique_lock<std::mutex> alone;
     for (const auto& library : libraries) {
-      if (transfer) break;
-      if ((transfer = library->transfer(source, target))) alone = library->alone();
+      transfer = library->transfer(source, target);
+      if (!transfer) continue;
+      alone = library->alone();
+      break;
     }
     if (!transfer) return invalid_argument("nothing copies tensors from '{}' to '{}' memory", source.name, target.name);
     size_t end = begin;
-    std::vector<const OrtValue*> sources;
-    std::vector<OrtValue*> targets;
-    for (; end < from.size() && memory_of(*from[end]) == source && memory_of(*to[end]) == target; ++end) {
-      if (!from[end]->value.tensor().bytes()) continue;
-      sources.push_back(from[end]);
-      targets.push_back(to[end]);
-    }
-    std::vector<OrtSyncStream*> streams(sources.size(), stream);
-    if (!sources.empty())
-      TRN_TRY(from_ort(transfer->CopyTensors(transfer, sources.data(), targets.data(),
-                                             stream ? streams.data() : nullptr, sources.size())));
+    while (end < from.size() && memory_of(*from[end]) == source && memory_of(*to[end]) == target) ++end;
+    TRN_TRY(copy_tensors(*transfer, from.subspan(begin, end - begin), to.subspan(begin, end - begin), stream));
     begin = end;
   }
   return {};

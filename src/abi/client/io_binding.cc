@@ -18,12 +18,13 @@ Result<T*> array(OrtAllocator* allocator, size_t count) {
   return p;
 }
 
-void bind(std::vector<OrtIoBinding::Entry>& entries, const char* name, OrtValue value, bool given = true) {
+void bind(std::vector<OrtIoBinding::Entry>& entries, const char* name, OrtValue value, bool given = true,
+          std::shared_ptr<const OrtMemoryInfo> device = nullptr) {
   const auto it = std::ranges::find(entries, name, &OrtIoBinding::Entry::name);
   if (it == entries.end())
-    entries.push_back({name, std::move(value), given, nullptr});
+    entries.push_back({name, std::move(value), given, std::move(device)});
   else
-    *it = {name, std::move(value), given, nullptr};
+    *it = {name, std::move(value), given, std::move(device)};
 }
 
 }  // namespace
@@ -50,13 +51,14 @@ ORT_FN(BindOutput, (OrtIoBinding * binding_ptr, const char* name, const OrtValue
 
 ORT_FN(BindOutputToDevice, (OrtIoBinding * binding_ptr, const char* name, const OrtMemoryInfo* mem_info_ptr)) {
   TRN_REQUIRE(binding_ptr, name, mem_info_ptr);
-  bind(binding_ptr->outputs, name, OrtValue{}, false);
-  if (mem_info_ptr->host_accessible()) return {};
-  TRN_TRY(binding_ptr->session->process->allocator_for(*mem_info_ptr)
-              .status()
-              .with_context(fmt::format("BindOutputToDevice: output '{}'", name)));
-  std::ranges::find(binding_ptr->outputs, name, &OrtIoBinding::Entry::name)->device =
-      std::make_shared<const OrtMemoryInfo>(*mem_info_ptr);
+  std::shared_ptr<const OrtMemoryInfo> device;
+  if (!mem_info_ptr->host_accessible()) {
+    TRN_TRY(binding_ptr->session->process->allocator_for(*mem_info_ptr)
+                .status()
+                .with_context(fmt::format("BindOutputToDevice: output '{}'", name)));
+    device = std::make_shared<const OrtMemoryInfo>(*mem_info_ptr);
+  }
+  bind(binding_ptr->outputs, name, OrtValue{}, false, std::move(device));
   return {};
 }
 

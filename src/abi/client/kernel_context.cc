@@ -11,13 +11,15 @@ OrtKernelContext::OrtKernelContext(trunnion::ops::KernelContext& run, const OrtK
   using namespace trunnion;
   outputs.resize(static_cast<size_t>(run.outputs()));
   output_count = outputs.size();
+  inputs.resize(static_cast<size_t>(run.inputs()));
+  lent.reserve(inputs.size());
   for (int i = 0; i < run.inputs(); ++i) {
-    inputs.push_back(nullptr);
     if (!run.has_in(i)) continue;
     const TensorView& v = run.in(i);
     Value value =
         v.dtype == DType::undefined ? run.input_value(i) : Tensor::borrow(v.dtype, v.shape(), v.data, nullptr);
-    inputs.back() = lent.emplace_back(std::make_unique<OrtValue>(OrtValue{std::move(value), nullptr})).get();
+    inputs[static_cast<size_t>(i)] =
+        lent.emplace_back(std::make_unique<OrtValue>(OrtValue{std::move(value), nullptr})).get();
   }
 }
 
@@ -138,7 +140,7 @@ ORT_FN(KernelContext_GetPreallocatedOutput, (const OrtKernelContext* context, si
   return {};
 }
 
-// The CPU has no streams.
+// Only devices have streams: kernels of the CPU get none.
 ORT_FN(KernelContext_GetGPUComputeStream, (const OrtKernelContext* context, void** out)) {
   TRN_REQUIRE(context, out);
   *out = context->place ? stream_handle(context->place->stream()) : nullptr;

@@ -108,15 +108,9 @@ ORT_FN(KernelInfoGetAttribute_tensor,
        (const OrtKernelInfo* info, const char* name, OrtAllocator* allocator, OrtValue** out)) {
   TRN_REQUIRE(info, name, allocator, out);
   TRN_ASSIGN(const Tensor* tensor, attribute<Tensor>(info, name));
-  OrtValue* made = nullptr;
-  TRN_TRY(from_ort(OrtGetApiBase()->GetApi(1)->CreateTensorAsOrtValue(
-      allocator, tensor->shape().data(), tensor->shape().size(), ort_type(tensor->dtype()), &made)));
-  const Tensor& to = made->value.tensor();
-  if (tensor->dtype() == DType::string)
-    std::copy_n(tensor->data<std::string>(), tensor->count(), to.data<std::string>());
-  else if (tensor->bytes())
-    std::memcpy(to.raw(), tensor->raw(), tensor->bytes());
-  *out = made;
+  TRN_ASSIGN(auto made, tensor_like(*tensor, allocator));
+  copy_at_host(*tensor, made->value.tensor());
+  *out = made.release();
   return {};
 }
 

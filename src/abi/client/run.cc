@@ -4,7 +4,6 @@
 #include <optional>
 #include <thread>
 
-#include "abi/custom_operators.h"
 #include "abi/io_binding.h"
 #include "abi/session_handle.h"
 #include "abi/slots.h"
@@ -43,44 +42,36 @@ class Few {
   alignas(T) std::byte few_[kFew * sizeof(T)];
 };
 
-bool on_device(const OrtValue& v) { return v.value.is_tensor() && v.memory && !v.memory->host_accessible(); }
-
-// A copy in the host's memory, without the elements yet.
-Result<std::unique_ptr<OrtValue>> host_twin(const OrtValue& v) {
-  TRN_ASSIGN(Tensor t, Tensor::allocate(v.value.tensor().dtype(), v.value.tensor().shape()));
-  return std::make_unique<OrtValue>(OrtValue{std::move(t), nullptr});
-}
-
-// What callers hold on a device is copied to the host before the run and back behind it, each in one go.
-class DeviceValues {
+// Inputs that the caller holds on a device, copied to the host before the run, in one go.
+class DeviceFeeds {
  public:
-  explicit DeviceValues(const Process& process) : process_(process) {}
-  Result<const Value*> feed(const OrtValue& v) {
-    TRN_ASSIGN(auto twin, host_twin(v));
+  // What the session is fed instead: its elements are there after copy().
+  Result<const Value*> add(const OrtValue& v) {
+    TRN_ASSIGN(Tensor t, Tensor::allocate(v.value.tensor().dtype(), v.value.tensor().shape()));
     from_.push_back(&v);
-    to_.push_back(twin.get());
-    twins_.push_back(std::move(twin));
-    return const_cast<const Value*>(&twins_.back()->value);
+    to_.push_back(twins_.emplace_back(std::make_unique<OrtValue>(OrtValue{std::move(t), nullptr})).get());
+    const Value* fed = &to_.back()->value;
+    return fed;
   }
-  Status take_feeds() const { return process_.copy(from_, to_, nullptr); }
-  // The result goes into the caller's buffer.
-  Status give(const Value& result, OrtValue& to) const {
-    const OrtValue source{result, nullptr};
-    if (!result.is_tensor() || result.tensor().dtype() != to.value.tensor().dtype() ||
-        !std::ranges::equal(result.tensor().shape(), to.value.tensor().shape()))
-      return invalid_argument("the buffer given on the device is {}, the result is {}", to.value.type().text(),
-                              result.type().text());
-    const OrtValue* from[] = {&source};
-    OrtValue* target[] = {&to};
-    return process_.copy(from, target, nullptr);
-  }
+  Status copy(const Process& process) const { return process.copy(from_, to_, nullptr); }
 
  private:
-  const Process& process_;
   std::vector<std::unique_ptr<OrtValue>> twins_;
   std::vector<const OrtValue*> from_;
   std::vector<OrtValue*> to_;
 };
+
+// A result goes into the caller's buffer on a device.
+Status give(const Process& process, const Value& result, OrtValue& to) {
+  const OrtValue source{result, nullptr};
+  if (!result.is_tensor() || result.tensor().dtype() != to.value.tensor().dtype() ||
+      !std::ranges::equal(result.tensor().shape(), to.value.tensor().shape()))
+    return invalid_argument("the buffer given on the device is {}, the result is {}", to.value.type().text(),
+                            result.type().text());
+  const OrtValue* from[] = {&source};
+  OrtValue* target[] = {&to};
+  return process.copy(from, target, nullptr);
+}
 
 // Outputs are OrtValue* that may be NULL: these are made; the others are filled.
 Status run(OrtSession& session, const session::RunOptions& options, std::span<const char* const> input_names,
@@ -88,7 +79,7 @@ Status run(OrtSession& session, const session::RunOptions& options, std::span<co
            std::span<OrtValue*> outputs) {
   if (output_names.empty()) return invalid_argument("at least one output must be asked for");
   const size_t lora = options.lora_inputs.size();
-  std::optional<DeviceValues> devices;
+  std::optional<DeviceFeeds> device_feeds;
   SmallVector<const char*, 8> names(input_names.size() + lora);
   SmallVector<const Value*, 8> feeds(input_names.size() + lora);
   for (size_t i = 0; i < input_names.size(); ++i) {
@@ -97,10 +88,10 @@ Status run(OrtSession& session, const session::RunOptions& options, std::span<co
     names[i] = input_names[i];
     feeds[i] = &inputs[i]->value;
     if (!on_device(*inputs[i])) continue;
-    if (!devices) devices.emplace(*session.process);
-    TRN_ASSIGN(feeds[i], devices->feed(*inputs[i]));
+    if (!device_feeds) device_feeds.emplace();
+    TRN_ASSIGN(feeds[i], device_feeds->add(*inputs[i]));
   }
-  if (devices) TRN_TRY(devices->take_feeds());
+  if (device_feeds) TRN_TRY(device_feeds->copy(*session.process));
   for (size_t i = 0; i < lora; ++i) {
     names[input_names.size() + i] = options.lora_inputs[i].first.c_str();
     feeds[input_names.size() + i] = &options.lora_inputs[i].second;
@@ -119,9 +110,8 @@ Status run(OrtSession& session, const session::RunOptions& options, std::span<co
       session.session->run(options, {names.data(), names.size()}, {feeds.data(), feeds.size()}, output_names, results));
   for (size_t k = 0; k < outputs.size(); ++k)
     if (outputs[k] && on_device(*outputs[k]))
-      TRN_TRY(DeviceValues(*session.process)
-                  .give(results[k], *outputs[k])
-                  .with_context(fmt::format("output '{}'", output_names[k])));
+      TRN_TRY(
+          give(*session.process, results[k], *outputs[k]).with_context(fmt::format("output '{}'", output_names[k])));
   for (size_t k = 0; k < outputs.size(); ++k) {
     if (!outputs[k]) outputs[k] = made[k].release();
     if (!on_device(*outputs[k])) outputs[k]->value = std::move(results[k]);
@@ -201,12 +191,8 @@ ORT_FN(RunWithBinding, (OrtSession * session, const OrtRunOptions* run_options, 
     if (e.given) continue;
     if (e.device && fresh[k].value.is_tensor()) {
       TRN_ASSIGN(OrtAllocator * allocator, session->process->allocator_for(*e.device));
-      const Tensor& t = fresh[k].value.tensor();
-      OrtValue* made = nullptr;
-      TRN_TRY(from_ort(OrtGetApiBase()->GetApi(1)->CreateTensorAsOrtValue(allocator, t.shape().data(), t.shape().size(),
-                                                                          ort_type(t.dtype()), &made)));
-      const std::unique_ptr<OrtValue> there(made);
-      TRN_TRY(DeviceValues(*session->process).give(fresh[k].value, *there));
+      TRN_ASSIGN(const auto there, tensor_like(fresh[k].value.tensor(), allocator));
+      TRN_TRY(give(*session->process, fresh[k].value, *there));
       fresh[k] = std::move(*there);
     }
     e.value = std::move(fresh[k]);

@@ -37,7 +37,6 @@ Status choose_providers(const Process& process, session::Options& options) {
 
 // Lets the providers of plugins be made with the session.
 Status attach_plugins(const Process& process, session::Options& options) {
-  std::shared_ptr<OrtSessionOptions> shown;  // what plugins read the session's options from
   for (session::ProviderChoice& choice : options.providers) {
     if (choice.devices.empty()) continue;
     std::vector<const OrtEpDevice*> devices;
@@ -48,11 +47,10 @@ Status attach_plugins(const Process& process, session::Options& options) {
         return invalid_argument("a device of {} is there no more: its plugin was unregistered", choice.name);
     auto library = process.library_of(devices.front());
     if (!library) continue;
-    if (!shown) {
-      shown = std::make_shared<OrtSessionOptions>(OrtSessionOptions{options});
-      shown->options.providers.clear();
-    }
-    choice.source = std::make_shared<PluginSource>(std::move(library), std::move(devices), shown);
+    // What the plugin reads the session's options from.
+    auto shown = std::make_shared<OrtSessionOptions>(OrtSessionOptions{options, std::make_shared<OrtAskedEntries>()});
+    shown->options.providers.clear();
+    choice.source = std::make_shared<PluginSource>(std::move(library), std::move(devices), std::move(shown));
   }
   return {};
 }

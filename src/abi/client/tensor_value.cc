@@ -78,7 +78,7 @@ DType dtype_of(ONNXTensorElementDataType type) {
 
 Result<const Tensor*> host_tensor(const OrtValue& value) {
   TRN_ASSIGN(const Tensor* tensor, dense(&value));
-  if (value.memory && !value.memory->host_accessible())
+  if (on_device(value))
     return error(Code::fail, "the tensor lies in '{}' memory, which the CPU cannot read", value.memory->name);
   return tensor;
 }
@@ -92,6 +92,20 @@ ORT_FN(CreateTensorAsOrtValue, (OrtAllocator * allocator, const int64_t* shape, 
   const auto* info = allocator == default_allocator() ? nullptr : allocator->Info(allocator);
   *out = new OrtValue{std::move(tensor), memory_from(info)};
   return {};
+}
+
+Result<std::unique_ptr<OrtValue>> tensor_like(const Tensor& tensor, OrtAllocator* allocator) {
+  OrtValue* made = nullptr;
+  TRN_TRY(OrtApi_CreateTensorAsOrtValue(allocator, tensor.shape().data(), tensor.shape().size(),
+                                        ort_type(tensor.dtype()), &made));
+  return std::unique_ptr<OrtValue>(made);
+}
+
+void copy_at_host(const Tensor& from, const Tensor& to) {
+  if (from.dtype() == DType::string)
+    std::ranges::copy(from.span<std::string>(), to.data<std::string>());
+  else if (from.bytes())
+    std::memmove(to.raw(), from.raw(), from.bytes());
 }
 
 ORT_FN(CreateTensorWithDataAsOrtValue,
@@ -207,19 +221,6 @@ ORT_FN(TensorAt, (OrtValue * value, const int64_t* location_values, size_t locat
   *out = tensor->data<char>() + static_cast<size_t>(offset) * size_of(tensor->dtype());
   return {};
 }
-
-namespace {
-
-bool on_device(const OrtValue& v) { return v.memory && !v.memory->host_accessible(); }
-
-void copy_at_host(const Tensor& from, const Tensor& to) {
-  if (from.dtype() == DType::string)
-    std::ranges::copy(from.span<std::string>(), to.data<std::string>());
-  else if (from.bytes())
-    std::memmove(to.raw(), from.raw(), from.bytes());
-}
-
-}  // namespace
 
 ORT_FN(CopyTensors, (const OrtEnv* env, const OrtValue* const* src_tensors, OrtValue* const* dst_tensors,
                      OrtSyncStream* stream, size_t num_tensors)) {

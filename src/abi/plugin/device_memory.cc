@@ -32,7 +32,6 @@ Result<OrtAllocator*> DeviceMemory::make(OrtEp& ep, const OrtMemoryInfo& memory)
 }
 
 Status DeviceMemory::start(PluginLibrary& library, OrtEp& ep, std::span<const OrtEpDevice* const> devices) {
-  library_ = &library;
   factory_ = devices.front()->factory;
   for (const OrtEpDevice* d : devices) {
     if (!is_device(d->device_memory.get())) continue;
@@ -81,7 +80,8 @@ Result<OrtValue> DeviceMemory::allocate(DType dtype, std::span<const int64_t> di
   return OrtValue{Tensor::borrow(dtype, dims, data, std::move(keep)), device_};
 }
 
-Status DeviceMemory::copy(std::span<const OrtValue* const> from, std::span<OrtValue* const> to) const {
+Status copy_tensors(OrtDataTransferImpl& transfer, std::span<const OrtValue* const> from, std::span<OrtValue* const> to,
+                    OrtSyncStream* stream) {
   std::vector<const OrtValue*> sources;
   std::vector<OrtValue*> targets;
   for (size_t i = 0; i < from.size(); ++i) {
@@ -90,11 +90,17 @@ Status DeviceMemory::copy(std::span<const OrtValue* const> from, std::span<OrtVa
     targets.push_back(to[i]);
   }
   if (sources.empty()) return {};
+  std::vector<OrtSyncStream*> streams(stream ? sources.size() : 0, stream);
   return guarded([&] {
-           return from_ort(transfer_->CopyTensors(transfer_, sources.data(), targets.data(), nullptr, sources.size()));
+           return from_ort(transfer.CopyTensors(&transfer, sources.data(), targets.data(),
+                                                stream ? streams.data() : nullptr, sources.size()));
          })
       .with_context(fmt::format("copying {} tensors from '{}' to '{}' memory", sources.size(),
                                 memory_of(*sources[0]).name, memory_of(*targets[0]).name));
+}
+
+Status DeviceMemory::copy(std::span<const OrtValue* const> from, std::span<OrtValue* const> to) const {
+  return copy_tensors(*transfer_, from, to, nullptr);
 }
 
 OrtAllocator* DeviceMemory::default_allocator() const { return for_device_ ? for_device_ : abi::default_allocator(); }

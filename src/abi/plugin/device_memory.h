@@ -33,7 +33,6 @@ class DeviceMemory {
  private:
   Result<OrtAllocator*> make(OrtEp& ep, const OrtMemoryInfo& memory);
 
-  PluginLibrary* library_ = nullptr;
   OrtEpFactory* factory_ = nullptr;
   OrtDataTransferImpl* transfer_ = nullptr;  // the library's
   std::shared_ptr<const OrtMemoryInfo> device_;
@@ -42,6 +41,10 @@ class DeviceMemory {
   OrtAllocator* for_host_ = nullptr;       // memory of the host that the device reads; null: there is none
   std::vector<OrtAllocator*> made_;
 };
+
+// One call for all of them; what has no elements is left out. stream: null for none.
+Status copy_tensors(OrtDataTransferImpl& transfer, std::span<const OrtValue* const> from, std::span<OrtValue* const> to,
+                    OrtSyncStream* stream);
 
 // The part of a memory info that says where; both are one object here.
 inline const OrtMemoryDevice* device_of(const OrtMemoryInfo& memory) {

@@ -3,10 +3,13 @@
 #include <unordered_map>
 
 #include "abi/plugin/subgraph.h"
+#include "ep/axis_order.h"
 #include "schema/schema.h"
 
 namespace trunnion::abi {
 namespace {
+
+using ep::to_first, ep::to_last;
 
 constexpr std::string_view kElementwise[] = {
     "Abs",     "Cast",  "Ceil",     "Celu",        "Clip",      "Elu",      "Erf",
@@ -17,18 +20,6 @@ constexpr std::string_view kBinary[] = {"Add", "Div", "Max", "Min", "Mul", "Sub"
 
 bool among(const auto& list, const ir::Node& n) {
   return n.domain().empty() && std::ranges::find(list, n.op_type()) != std::end(list);
-}
-
-std::vector<int64_t> to_last(int rank) {
-  std::vector<int64_t> perm{0};
-  for (int64_t i = 2; i < rank; ++i) perm.push_back(i);
-  perm.push_back(1);
-  return perm;
-}
-std::vector<int64_t> to_second(int rank) {
-  std::vector<int64_t> perm{0, rank - 1};
-  for (int64_t i = 1; i < rank - 1; ++i) perm.push_back(i);
-  return perm;
 }
 
 ir::Fact permuted(const ir::Fact& fact, const std::vector<int64_t>& perm) {
@@ -99,7 +90,7 @@ class Converter {
     ir::Value* old = n->output(0);
     const int rank = old->fact.rank();
     made->output(0)->fact = permuted(old->fact, to_last(rank));
-    ir::Value* back = transpose(made->output(0), to_second(rank), names[0], n, n)->output(0);
+    ir::Value* back = transpose(made->output(0), to_first(rank), names[0], n, n)->output(0);
     last_[back] = made->output(0);
     graph_.replace_uses(old, back);
     for (size_t k = 1; k < n->outputs().size(); ++k) {

@@ -11,17 +11,6 @@ namespace {
 
 constexpr uint32_t kCompiles = 23, kKernels = 24;  // versions of OrtEp that brought these
 
-const char* device_text(const OrtEpDevice& device) {
-  switch (device.device ? device.device->type : OrtHardwareDeviceType_CPU) {
-    case OrtHardwareDeviceType_GPU:
-      return "GPU";
-    case OrtHardwareDeviceType_NPU:
-      return "NPU";
-    default:
-      return "CPU";
-  }
-}
-
 // Nodes that one run of kernels can work off: a later group needs something of the host that needs an earlier one.
 std::vector<ep::Region> runs_of(const ir::Graph& graph, const std::unordered_set<const ir::Node*>& mine) {
   std::vector<ep::Region> runs;
@@ -48,16 +37,15 @@ std::vector<ep::Region> runs_of(const ir::Graph& graph, const std::unordered_set
 }  // namespace
 
 Result<std::unique_ptr<ep::Provider>> PluginSource::make(const ir::Model& model, const Logger& logger) {
-  auto provider = std::make_unique<PluginProvider>(library_, *options_, model, logger);
+  auto provider = std::make_unique<PluginProvider>(library_, options_, model, logger);
   TRN_TRY(provider->start(devices_));
   return std::unique_ptr<ep::Provider>(std::move(provider));
 }
 
-PluginProvider::PluginProvider(std::shared_ptr<PluginLibrary> library, const OrtSessionOptions& options,
+PluginProvider::PluginProvider(std::shared_ptr<PluginLibrary> library, std::shared_ptr<const OrtSessionOptions> options,
                                const ir::Model& model, const Logger& logger)
     : library_(std::move(library)),
-      options_(std::make_shared<const OrtSessionOptions>(
-          OrtSessionOptions{options.options, std::make_shared<OrtAskedEntries>()})),
+      options_(std::move(options)),
       model_(model),
       session_(std::make_shared<const CustomSession>(CustomSession{{logger}, options_->options.config})),
       user_(model.path.empty() ? fmt::format("'{}'", model.graph->name) : model.path) {
@@ -76,14 +64,10 @@ PluginProvider::~PluginProvider() {
   library_->remove_user(user_);
 }
 
-bool PluginProvider::has(uint32_t version, const void* function) const {
-  return ep_->ort_version_supported >= version && function;
-}
-
 Status PluginProvider::start(std::span<const OrtEpDevice* const> devices) {
   const OrtEpDevice& first = *devices.front();
   factory_ = first.factory;
-  identity_ = {first.ep_name, first.ep_vendor, device_text(first)};
+  identity_ = {first.ep_name, first.ep_vendor, kind_of(first)};
   std::vector<const OrtHardwareDevice*> hardware;
   std::vector<const OrtKeyValuePairs*> metadata;
   for (const OrtEpDevice* d : devices) {
@@ -100,14 +84,13 @@ Status PluginProvider::start(std::span<const OrtEpDevice* const> devices) {
     ep_ = nullptr;  // nothing in it can be trusted
     return s;
   }
-  const uint32_t version = ep_->ort_version_supported;
   bool concurrent = true;
-  if (version >= kKernels && ep_->IsConcurrentRunSupported)
+  if (has(kKernels, ep_->IsConcurrentRunSupported))
     TRN_TRY(guarded([&] { return from_ort(ep_->IsConcurrentRunSupported(ep_, &concurrent)); }));
   if (!concurrent) library_->run_one_at_a_time();
-  if (version >= kKernels && ep_->GetKernelRegistry)
+  if (has(kKernels, ep_->GetKernelRegistry))
     TRN_TRY(guarded([&] { return from_ort(ep_->GetKernelRegistry(ep_, &registry_)); }));
-  if (version >= kCompiles && ep_->GetPreferredDataLayout) {
+  if (has(kCompiles, ep_->GetPreferredDataLayout)) {
     OrtEpDataLayout layout = OrtEpDataLayout_NCHW;
     TRN_TRY(guarded([&] { return from_ort(ep_->GetPreferredDataLayout(ep_, &layout)); }));
     channels_last_ = layout == OrtEpDataLayout_NHWC;
@@ -130,9 +113,8 @@ Status PluginProvider::claim(const ir::Graph& graph, ep::Claims& claims) {
     for (const ir::Node* n = graph.first(); n; n = n->next()) claims.refuse(n, reason);
     return Status();
   };
-  const bool compiles = has(kCompiles, reinterpret_cast<const void*>(ep_->Compile)) && ep_->ReleaseNodeComputeInfos;
-  if (!has(kCompiles, reinterpret_cast<const void*>(ep_->GetCapability)))
-    return refuse_all("the provider cannot say which nodes it runs");
+  const bool compiles = has(kCompiles, ep_->Compile) && ep_->ReleaseNodeComputeInfos;
+  if (!has(kCompiles, ep_->GetCapability)) return refuse_all("the provider cannot say which nodes it runs");
   const auto shown = graph_of(model_, graph, whole(graph));
   OrtNode owner;  // bodies say whose they are
   if (const ir::Node* n = graph.owner()) {
@@ -177,7 +159,7 @@ Status PluginProvider::claim(const ir::Graph& graph, ep::Claims& claims) {
 
 Status PluginProvider::session_ready() {
   constexpr uint32_t kInitialized = 27;
-  if (has(kInitialized, reinterpret_cast<const void*>(ep_->OnSessionInitializationEnd)))
+  if (has(kInitialized, ep_->OnSessionInitializationEnd))
     TRN_TRY(guarded([&] {
               return from_ort(ep_->OnSessionInitializationEnd(ep_));
             }).with_context(fmt::format("{}: OnSessionInitializationEnd", identity_.name)));
@@ -188,7 +170,7 @@ Status PluginProvider::session_ready() {
 // Values that go from one region to another stay on the device in between, and go to the host only where somebody there
 // reads them. Which run a value belongs to is known where there is one at a time.
 void PluginProvider::share_values() {
-  if (memory_.on_host() || !library_->one_run()) return;
+  if (!shares_values()) return;
   std::unordered_map<const ops::OpDef*, Region*> regions;
   for (const FusedOp& op : fused_) regions.emplace(&op, op.region.get());
   const auto region_of = [&](const ir::Node* n) {
@@ -238,22 +220,22 @@ Status PluginProvider::check_options() const {
 }
 
 std::string PluginProvider::compatibility_info(const ir::Graph& graph) const {
-  if (!has(kCompiles, reinterpret_cast<const void*>(ep_->GetCompiledModelCompatibilityInfo))) return {};
+  if (!has(kCompiles, ep_->GetCompiledModelCompatibilityInfo)) return {};
   const auto shown = graph_of(model_, graph, whole(graph));
   const char* text = ep_->GetCompiledModelCompatibilityInfo(ep_, shown.get());
   return text ? text : "";
 }
 
 Status PluginProvider::run_started(const void* options) {
-  if (!memory_.on_host() && library_->one_run()) shared_.clear();
-  if (!holds_nodes_ || !has(kCompiles, reinterpret_cast<const void*>(ep_->OnRunStart))) return {};
+  if (shares_values()) shared_.clear();
+  if (!holds_nodes_ || !has(kCompiles, ep_->OnRunStart)) return {};
   return guarded([&] { return from_ort(ep_->OnRunStart(ep_, static_cast<const OrtRunOptions*>(options))); })
       .with_context(fmt::format("{}: OnRunStart", identity_.name));
 }
 
 Status PluginProvider::run_ended(const void* options) {
-  if (!memory_.on_host() && library_->one_run()) shared_.clear();
-  if (!holds_nodes_ || !has(kCompiles, reinterpret_cast<const void*>(ep_->OnRunEnd))) return {};
+  if (shares_values()) shared_.clear();
+  if (!holds_nodes_ || !has(kCompiles, ep_->OnRunEnd)) return {};
   const auto& run = *static_cast<const OrtRunOptions*>(options);
   const bool sync = run.options.entry("disable_synchronize_execution_providers").value_or("0") != "1";
   return guarded([&] { return from_ort(ep_->OnRunEnd(ep_, &run, sync)); })
@@ -261,7 +243,7 @@ Status PluginProvider::run_ended(const void* options) {
 }
 
 Status PluginProvider::set_dynamic_options(std::span<const char* const> keys, std::span<const char* const> values) {
-  if (!has(kCompiles, reinterpret_cast<const void*>(ep_->SetDynamicOptions)))
+  if (!has(kCompiles, ep_->SetDynamicOptions))
     return keys.empty() ? Status() : invalid_argument("{} has no dynamic options", identity_.name);
   return guarded([&] { return from_ort(ep_->SetDynamicOptions(ep_, keys.data(), values.data(), keys.size())); })
       .with_context(fmt::format("{}: SetDynamicOptions", identity_.name));

@@ -54,8 +54,8 @@ class PluginProvider final : public ep::Provider {
     schema::Schema signature;
   };
 
-  PluginProvider(std::shared_ptr<PluginLibrary> library, const OrtSessionOptions& options, const ir::Model& model,
-                 const Logger& logger);
+  PluginProvider(std::shared_ptr<PluginLibrary> library, std::shared_ptr<const OrtSessionOptions> options,
+                 const ir::Model& model, const Logger& logger);
   ~PluginProvider() override;
   Status start(std::span<const OrtEpDevice* const> devices);
 
@@ -70,8 +70,6 @@ class PluginProvider final : public ep::Provider {
   Status run_ended(const void* options) override;
   Status set_dynamic_options(std::span<const char* const> keys, std::span<const char* const> values) override;
 
-  const DeviceMemory& memory() const { return memory_; }
-
  private:
   using Context = std::shared_ptr<const ep::ContextNode>;
   // A region on its way: as it stands in the model, or as a graph of its own with channels last.
@@ -84,7 +82,13 @@ class PluginProvider final : public ep::Provider {
     Context context = nullptr;
     const ir::Graph& graph() const { return own.graph ? *own.graph : *region->nodes.front()->graph(); }
   };
-  bool has(uint32_t version, const void* function) const;
+  // Whether the plugin has this function of OrtEp, which came with that version.
+  template <class F>
+  bool has(uint32_t version, F* function) const {
+    return ep_->ort_version_supported >= version && function;
+  }
+  // Whether regions leave values on the device for each other.
+  bool shares_values() const { return !memory_.on_host() && library_->one_run(); }
   Status check_options() const;
   void share_values();
   Status ask(const ir::Graph& graph, OrtGraph& shown, OrtEpGraphSupportInfo& support) const;

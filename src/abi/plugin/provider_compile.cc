@@ -220,11 +220,7 @@ ep::Fused PluginProvider::fused(const ep::Region& region, std::unique_ptr<Region
   for (const ir::Value* v : region.outputs) op.facts.push_back(v->fact);
   op.name = op.fused_name;
   op.domain = identity_.name;
-  op.infer = infer_fused;
-  op.kernel = {kAllTypes, make_fused, -1};
-  op.flags.reviewed = INT_MAX;
-  op.flags.dynamic = true;
-  op.flags.random = true;  // what it does is not known: every run calls it
+  set_foreign(op, infer_fused, make_fused);
   schema::Schema& s = op.signature;
   s.domain = op.domain;
   s.op = op.name;

@@ -238,17 +238,22 @@ Status Region::make_compiled(OrtNodeComputeInfo* compute, const std::string& nam
   Step step;
   step.label = std::move(label);
   step.info.session = session;
-  for (size_t i = 0; i < inputs + types.size(); ++i) {
-    const int id = static_cast<int>(i);
-    const bool in = i < inputs;
-    Value v;
-    (in ? v.input : v.output) = in ? id : id - static_cast<int>(inputs);
-    v.on_device = in && !memory_.on_host();
-    v.dtype = in ? DType::undefined : types[i - inputs];
-    values_.push_back(std::move(v));
-    (in ? inputs_ : outputs_).push_back(id);
-    (in ? step.inputs : step.outputs).push_back(id);
+  const auto add_to = [&](std::vector<int>& ids) -> Value& {
+    ids.push_back(static_cast<int>(values_.size()));
+    return values_.emplace_back();
+  };
+  for (size_t i = 0; i < inputs; ++i) {
+    Value& v = add_to(inputs_);
+    v.input = static_cast<int>(i);
+    v.on_device = !memory_.on_host();
   }
+  for (size_t k = 0; k < types.size(); ++k) {
+    Value& v = add_to(outputs_);
+    v.output = static_cast<int>(k);
+    v.dtype = types[k];
+  }
+  step.inputs = inputs_;
+  step.outputs = outputs_;
   context_ = std::make_unique<OrtNodeComputeContext>(OrtNodeComputeContext{name});
   TRN_TRY(guarded([&] {
             return from_ort(compute->CreateState(compute, context_.get(), &step.state));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ep/axis_order.h"
 #include "ep/cpu/fusion.h"
 #include "ops/nn/conv_planar_detail.h"
 
@@ -30,17 +31,6 @@ bool among(const ir::Node& n, const std::string_view (&list)[N]) {
   return n.domain().empty() && std::find(std::begin(list), std::end(list), n.op_type()) != std::end(list);
 }
 
-std::vector<int64_t> to_last(int rank) {
-  std::vector<int64_t> perm{0};
-  for (int i = 2; i < rank; ++i) perm.push_back(i);
-  perm.push_back(1);
-  return perm;
-}
-std::vector<int64_t> to_first(int rank) {
-  std::vector<int64_t> perm{0, rank - 1};
-  for (int i = 1; i < rank - 1; ++i) perm.push_back(i);
-  return perm;
-}
 int64_t last_axis(int64_t axis, int rank) { return axis == 0 ? 0 : axis == 1 ? rank - 1 : axis - 1; }
 
 template <class T>

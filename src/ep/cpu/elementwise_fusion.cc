@@ -116,8 +116,7 @@ class Region {
   }
   size_t size() const { return nodes_.size(); }
 
-  // The nodes in the order of the graph, their operands and what they read from outside.
-  // What stands for them; null when they are too much for one tape.
+  // What stands for the nodes; null when they are too much for one tape. `place`: their order in the graph.
   ir::Node* fuse(ir::Rewriter& rw, const std::unordered_map<const ir::Node*, int>& place);
 
  private:

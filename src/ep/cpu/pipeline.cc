@@ -5,11 +5,11 @@
 namespace trunnion::ep {
 
 std::vector<passes::Pass> cpu_pipeline(Level level) {
-  std::vector<passes::Pass> list{{"StrictMath", strict_math}};  // holds at every level of optimization
+  std::vector<passes::Pass> list{{"StrictMath", strict_math, true}};  // holds at every level of optimization
   if (level < Level::extended) return list;
   list = {
       {"QDQSelectorActionTransformer", qdq_fusion},  // first: it looks for operators as the model has them
-      {"StrictMath", strict_math},                   // before anything could become an epilogue
+      {"StrictMath", strict_math, true},             // before anything could become an epilogue
       {"SavedFusion", saved_fusion},                 // what a file has fused already takes part in all that follows
       {"SavedLayout", saved_layout},                 // likewise
       {"PadFusion", pad_fusion},                     // first: it looks for plain Conv nodes

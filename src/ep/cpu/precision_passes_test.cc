@@ -1,6 +1,7 @@
 // What the levels of precision change in a graph.
 #include <gtest/gtest.h>
 
+#include "ep/cpu/cpu_provider.h"
 #include "ep/cpu/fusion.h"
 #include "ops/parsed_graph.h"
 
@@ -86,6 +87,18 @@ TEST(StrictMath, FunctionsAreWorkedOutInF64) {
   EXPECT_EQ(graph->outputs()[0]->name(), "y");
   EXPECT_EQ(graph->outputs()[0]->fact.dtype(), DType::f32);
   EXPECT_EQ(graph->first()->output(0)->fact.dtype(), DType::f64);
+}
+
+// The level is a promise: a session cannot do without the pass that keeps it.
+TEST(StrictMath, IsRequiredAtEveryLevelOfOptimization) {
+  for (const Level level : {Level::none, Level::basic, Level::extended, Level::layout, Level::all}) {
+    int found = 0;
+    for (const passes::Pass& pass : cpu_pipeline(level)) {
+      EXPECT_EQ(pass.required, std::string_view(pass.name) == "StrictMath") << pass.name;
+      found += pass.required;
+    }
+    EXPECT_EQ(found, 1);
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // polynomials of a few ulp. Comes before the fusions, which then find nothing that they could make an epilogue of.
 #include <algorithm>
 
+#include "base/error.h"
 #include "ep/cpu/fusion.h"
 #include "ops/op.h"
 
@@ -108,7 +109,8 @@ Status strict_math(ir::Graph& graph, passes::PassContext& context) {
     ir::Node* next = n->next();
     if (context.precision.of(n->name(), n->origins) == Precision::strict && wanted(*n) && is_f32(n->input(0)) &&
         n->bodies().empty())
-      TRN_TRY(widen(rw, n));
+      if (const Status s = widen(rw, n); !s.ok())
+        return s.with_context(fmt::format("{} cannot have precision strict", n->label()));
     n = next;
   }
   context.changes += rw.changes();

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/checked_math.h"
 #include "kernels/binary.h"
 #include "kernels/gemm.h"
 #include "kernels/softmax.h"
@@ -18,7 +19,6 @@ constexpr int64_t kRows = 64;                  // query rows of a block, ...
 constexpr int64_t kScores = int64_t{1} << 16;  // ... less where so many rows of scores would leave the cache
 
 size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Blocks of nearly equal length that the queries of a head are cut into. The shape decides, not the threads.
 int64_t block_count(const AttentionShape& s) {

@@ -1,6 +1,7 @@
 #include "ops/nn/conv_planar_detail.h"
 
 #include "kernels/conv_planar.h"
+#include "ops/packing.h"
 #include "ops/tiles.h"
 
 namespace trunnion::ops {
@@ -82,9 +83,12 @@ Result<std::unique_ptr<Kernel>> make_planar_conv(const ir::Node& node, const Con
   const Tensor& weights = node.input(1)->constant();
   TRN_ASSIGN(ConvChannels channels, conv_channels(params, weights.shape()));
   const kernels::ConvPlanarPlan plan = kernels::conv_planar_plan(*shape);
-  const int64_t size[] = {plan.packed_size};
-  TRN_ASSIGN(Tensor packed, Tensor::allocate(DType::f32, size));
-  kernels::conv_planar_pack(plan, weights.data<float>(), packed.data<float>());
+  const kernels::ConvShape& s = plan.shape;
+  const int64_t numbers[] = {s.transposed, s.groups, s.cin, s.cout, s.kernel[1], s.kernel[2]};
+  const Packing how{.layout = "conv planes", .numbers = numbers, .dtype = DType::f32, .count = plan.packed_size};
+  TRN_ASSIGN(Tensor packed, pack(weights, how, [&](const Tensor& from, int64_t, int64_t, void* to) {
+               kernels::conv_planar_pack(plan, from.data<float>(), static_cast<float*>(to));
+             }));
   return std::unique_ptr<Kernel>(new PlanarConv(params, std::move(channels), activation, std::move(packed)));
 }
 
