@@ -22,7 +22,9 @@ void add(const std::string& name, const Work& work, Make make) {
     if (work.flops > 0) state.counters[work.int8 ? "GOP/s" : "GFLOP/s"] = Counter(work.flops * 1e-9, rate);
     if (work.bytes > 0) state.counters["GB/s"] = Counter(work.bytes * 1e-9, rate);
     // Least time by time: 1 is what the machine can do.
-    const double flop_rate = work.int8 && rates.int8 > 0 ? rates.int8 : rates.float32;
+    const double flop_rate = work.int8 && rates.int8 > 0           ? rates.int8
+                             : work.bfloat16 && rates.bfloat16 > 0 ? rates.bfloat16
+                                                                   : rates.float32;
     state.counters["roofline"] = Counter(peak::least_seconds({work.flops, work.bytes, 0, 0}, flop_rate, rates), rate);
   };
   benchmark::RegisterBenchmark(name.c_str(), run);

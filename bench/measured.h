@@ -13,6 +13,7 @@ struct Work {        // of one call
   double flops = 0;  // a multiply and an add are two
   double bytes = 0;  // read and written
   bool int8 = false;
+  bool bfloat16 = false;
 };
 
 // `make` prepares the data and gives the call that is timed; it runs only when the benchmark is chosen.

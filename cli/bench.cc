@@ -62,6 +62,20 @@ SessionOptions options_of(const BenchChoices& choices) {
   return options;
 }
 
+// What is said of other engines is about engines that are compared with.
+void check_peers(const PeerChoices& peers) {
+  for (const std::string& name : peers.engines) check_engine(name);
+  const auto among = [&](std::string_view name) {
+    return std::ranges::find(peers.engines, name) != peers.engines.end();
+  };
+  if (!peers.onnxruntime.empty() && !among("onnxruntime"))
+    bad_usage("--onnxruntime {}: it has a meaning only with --against onnxruntime", peers.onnxruntime);
+  if (!peers.openvino.empty() && !among("openvino"))
+    bad_usage("--openvino {}: it has a meaning only with --against openvino", peers.openvino);
+  if (!peers.python.empty() && !peers.any())
+    bad_usage("--python {}: it has a meaning only with --against", peers.python);
+}
+
 // The nodes' times, from a second session, so that the first one's are those of a session without a profile.
 Profile profile_nodes(const Engine& engine, const BenchChoices& choices, const std::vector<Feed>& feeds, double run_ms,
                       Progress& progress) {
@@ -129,7 +143,9 @@ void print(const BenchReport& report, const BenchChoices& choices) {
 
 int bench(BenchChoices choices) {
   choices.inputs.finish(choices.load.sizes());
-  for (const std::string& name : choices.peers.engines) check_engine(name);
+  check_peers(choices.peers);
+  for (const std::string& path : {choices.html, choices.markdown})
+    if (!path.empty() && path != "-") check_writable(path);  // not after all that measuring
   BenchReport report;
   report.model = choices.load.model;
   report.version = extras().Version();

@@ -91,7 +91,8 @@ void start_peer(Contender& c, const std::string& model, const std::vector<Feed>&
   PeerResult& r = c.result;
   try {
     const bool ort = r.engine == "onnxruntime";
-    const std::string library = find_library(r.engine, ort ? choices.onnxruntime : choices.openvino, choices.python);
+    const std::string library = find_library(r.engine, ort ? choices.onnxruntime : choices.openvino,
+                                             choices.python.empty() ? "python3" : choices.python);
     c.peer = ort ? open_onnxruntime(library) : open_openvino(library, bf16);
     r.version = c.peer->version();
     const double before = resident_memory(), start = now_seconds();

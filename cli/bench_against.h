@@ -10,8 +10,9 @@
 namespace trunnion::cli {
 
 struct PeerChoices {
-  std::vector<std::string> engines;                       // onnxruntime, openvino
-  std::string onnxruntime, openvino, python = "python3";  // libraries, if given; the interpreter to look for packages
+  std::vector<std::string> engines;   // onnxruntime, openvino
+  std::string onnxruntime, openvino;  // libraries, if given
+  std::string python;                 // the interpreter to look for packages; empty: python3
   bool any() const { return !engines.empty(); }
 };
 

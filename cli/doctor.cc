@@ -118,6 +118,8 @@ std::string report(const Json& facts) {
             : fmt::format(" (TRUNNION_CPU={}; the processor has {})", string(cpu.at("forced")), string(cpu.at("rung"))),
         bytes_text(cpu.at("l1d_bytes").get<double>()), bytes_text(cpu.at("l2_bytes").get<double>()),
         bytes_text(cpu.at("l3_bytes").get<double>()));
+    for (const Json& unit : cpu.at("unverified"))
+      text += fmt::format("  unverified kernels: {}; TRUNNION_CPU=amx turns them on\n", string(unit));
     text += fmt::format("threads\n  default   {}, by {}\n  limits    {} allowed CPUs, {} physical cores, quota {}\n",
                         threads.at("default").dump(), string(threads.at("why")), threads.at("allowed_cpus").dump(),
                         threads.at("physical_cores").dump(),

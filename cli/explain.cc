@@ -175,6 +175,20 @@ std::string cost_text(const Json& placement) {
   return text;
 }
 
+// What the cache of engines had.
+std::string engines_text(const Json& placement) {
+  if (!placement.contains("engines")) return "";
+  std::string text = "engine cache\n";
+  for (const Json& e : placement.at("engines")) {
+    std::string regions, reason = text_of(e, "reason");
+    for (const Json& r : e.at("regions")) regions += (regions.empty() ? "" : ", ") + r.dump();
+    text += fmt::format("  {} region{} {}: {}{}{}\n", short_name(text_of(e, "provider")),
+                        e.at("regions").size() == 1 ? "" : "s", regions, text_of(e, "cache"),
+                        reason.empty() ? "" : ", " + one_line(reason), e.at("stored").get<bool>() ? "; written" : "");
+  }
+  return text;
+}
+
 std::string fusions_text(const Json& placement) {
   std::map<std::string, std::pair<int, size_t>> kinds;
   std::set<std::string> providers;
@@ -204,12 +218,13 @@ int explain(const ExplainChoices& c) {
   SessionOptions options = c.load.options();
   options.config("session.record_ep_graph_assignment_info", "1");
   c.providers.append(engine, order, options);
-  check(ort().SetSessionLogSeverityLevel(options.get(), ORT_LOGGING_LEVEL_ERROR));  // the summary is printed below
+  if (!c.load.verbose)
+    check(ort().SetSessionLogSeverityLevel(options.get(), ORT_LOGGING_LEVEL_ERROR));  // the summary is printed below
   const LoadedModel model(engine, c.load.model, options);
   Json placement = parse_json(model.placement_json(), "the engine's report");
   std::string text = one_line(text_of(placement, "summary")) + "\n" + nodes_text(placement.at("nodes"), c.all) +
                      refusals_text(placement.at("nodes")) + regions_text(placement) + crossings_text(placement, c.all) +
-                     cost_text(placement) + fusions_text(placement) + hints_text(placement);
+                     cost_text(placement) + engines_text(placement) + fusions_text(placement) + hints_text(placement);
   if (!c.html.empty()) {
     write_file(c.html, explain_page(c.load.model, placement));
     text += fmt::format("written to {}\n", c.html);

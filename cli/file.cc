@@ -53,6 +53,14 @@ void write_file(const std::string& path, std::string_view bytes) {
   if (std::fclose(file.release()) != 0 || !written) unusable("cannot write {}: {}", path, std::strerror(errno));
 }
 
+void check_writable(const std::string& path) {
+  std::error_code error;
+  const bool existed = std::filesystem::exists(path, error);
+  const File file(std::fopen(path.c_str(), "ab"));
+  if (!file) unusable("cannot write {}: {}", path, std::strerror(errno));
+  if (!existed) std::filesystem::remove(path, error);
+}
+
 std::string extension(const std::string& path) {
   std::string text = std::filesystem::path(path).extension().string();
   if (!text.empty()) text.erase(0, 1);

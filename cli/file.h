@@ -7,6 +7,8 @@ namespace trunnion::cli {
 
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, std::string_view bytes);
+// Fails as write_file would, before there is anything to write; leaves no file, and an existing one as it is.
+void check_writable(const std::string& path);
 
 // What comes after the last dot of the last part of a path, in lower case: "npy"; nothing where there is none.
 std::string extension(const std::string& path);

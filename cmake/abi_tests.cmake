@@ -21,6 +21,11 @@ target_include_directories(abi_plugin_library PRIVATE ${PROJECT_SOURCE_DIR}/incl
 set_target_properties(abi_plugin_library PROPERTIES C_STANDARD 11)
 target_compile_definitions(abi_test PRIVATE ABI_PLUGIN_LIBRARY="$<TARGET_FILE:abi_plugin_library>")
 add_dependencies(abi_test abi_plugin_library)
+add_library(abi_engine_library MODULE ${PROJECT_SOURCE_DIR}/tests/abi/engine_library.c)
+target_include_directories(abi_engine_library PRIVATE ${PROJECT_SOURCE_DIR}/include)
+set_target_properties(abi_engine_library PROPERTIES C_STANDARD 11)
+target_compile_definitions(abi_test PRIVATE ABI_ENGINE_LIBRARY="$<TARGET_FILE:abi_engine_library>")
+add_dependencies(abi_test abi_engine_library)
 add_library(abi_device_library MODULE ${PROJECT_SOURCE_DIR}/tests/abi/device_library.c)
 target_include_directories(abi_device_library PRIVATE ${PROJECT_SOURCE_DIR}/include)
 set_target_properties(abi_device_library PROPERTIES C_STANDARD 11)
@@ -36,7 +41,16 @@ set_target_properties(abi_needs_absent PROPERTIES SKIP_BUILD_RPATH ON)
 target_compile_definitions(abi_test PRIVATE ABI_NEEDS_ABSENT="$<TARGET_FILE:abi_needs_absent>")
 add_dependencies(abi_test abi_needs_absent)
 target_link_options(abi_test PRIVATE -Wl,--export-dynamic-symbol=AbiTestRegistration)  # found by its name
+target_compile_definitions(abi_test PRIVATE ABI_CHECKS_HANDLES=$<BOOL:${TRUNNION_CHECK_HANDLES}>)
 add_test(NAME abi COMMAND abi_test)
+
+# The look-up of handles, which this build of the library may leave out.
+add_executable(abi_handles_test ${PROJECT_SOURCE_DIR}/src/abi/handle_checks_test.cc ${PROJECT_SOURCE_DIR}/src/abi/handle_checks.cc
+  ${PROJECT_SOURCE_DIR}/src/abi/client/status.cc)
+target_compile_definitions(abi_handles_test PRIVATE TRN_CHECK_HANDLES=1)
+target_include_directories(abi_handles_test PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(abi_handles_test PRIVATE trn_tensor trn_base GTest::gtest GTest::gtest_main Threads::Threads)
+add_test(NAME abi_handles COMMAND abi_handles_test)
 
 # The examples show that the headers serve C and C++17.
 add_executable(hello_c ${PROJECT_SOURCE_DIR}/examples/hello.c)

@@ -2,7 +2,7 @@
 # All share the other files of bench/, and the loops with which the command line measures what the machine can do.
 file(GLOB benches CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*_bench.cc)
 file(GLOB bench_shared CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.cc ${PROJECT_SOURCE_DIR}/cli/bench_peak*.cc)
-list(REMOVE_ITEM bench_shared ${benches})
+list(REMOVE_ITEM bench_shared ${benches} ${PROJECT_SOURCE_DIR}/bench/abi_run.cc)  # that is a program of its own
 find_package(benchmark REQUIRED)
 find_package(Threads REQUIRED)
 add_library(bench_shared STATIC EXCLUDE_FROM_ALL ${bench_shared})

@@ -5,6 +5,8 @@
 set(TRUNNION_FLAGS_avx2 -mavx2 -mfma -mf16c)
 set(TRUNNION_FLAGS_avx512 -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq)
 set(TRUNNION_FLAGS_avx512vnni ${TRUNNION_FLAGS_avx512} -mavx512vnni)
+set(TRUNNION_FLAGS_avx512bf16 ${TRUNNION_FLAGS_avx512} -mavx512bf16)
+set(TRUNNION_FLAGS_amx ${TRUNNION_FLAGS_avx512} -mamx-tile -mamx-bf16)
 
 function(trunnion_kernels name)
   trunnion_room(${name} ${ARGN})
@@ -16,7 +18,7 @@ function(trunnion_kernels name)
   target_compile_definitions(trn_${name} PRIVATE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)" HWY_DISABLE_PCLMUL_AES)
   target_compile_options(trn_${name} PRIVATE -ftree-vectorize -fvect-cost-model=dynamic)  # plain loops too
   foreach(source ${sources})
-    if(source MATCHES "_(avx2|avx512|avx512vnni)\\.cc$")
+    if(source MATCHES "_(avx2|avx512|avx512vnni|avx512bf16|amx)\\.cc$")
       set(isa ${CMAKE_MATCH_1})
       if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
         set_source_files_properties(${source} PROPERTIES HEADER_FILE_ONLY ON)

@@ -16,7 +16,12 @@ add_library(onnxruntime SHARED ${abi_sources})
 set_target_properties(onnxruntime PROPERTIES
   VERSION ${TRUNNION_ORT_VERSION}
   SOVERSION 1)
-target_compile_definitions(onnxruntime PRIVATE TRUNNION_VERSION="${PROJECT_VERSION}")
+set(check_handles OFF)
+if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(check_handles ON)
+endif()
+option(TRUNNION_CHECK_HANDLES "Look up every handle that a client gives; on in debug builds" ${check_handles})
+target_compile_definitions(onnxruntime PRIVATE TRUNNION_VERSION="${PROJECT_VERSION}" $<$<BOOL:${TRUNNION_CHECK_HANDLES}>:TRN_CHECK_HANDLES=1>)
 target_include_directories(onnxruntime PRIVATE ${PROJECT_SOURCE_DIR}/src INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
 find_package(Threads REQUIRED)

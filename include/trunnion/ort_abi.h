@@ -286,6 +286,7 @@ typedef struct OrtDnnlProviderOptions OrtDnnlProviderOptions;
 typedef struct OrtEnv OrtEnv;
 typedef struct OrtEpAssignedNode OrtEpAssignedNode;
 typedef struct OrtEpAssignedSubgraph OrtEpAssignedSubgraph;
+typedef struct OrtEpContextConfig OrtEpContextConfig;
 typedef struct OrtEpDevice OrtEpDevice;
 typedef struct OrtEpGraphSupportInfo OrtEpGraphSupportInfo;
 typedef struct OrtExternalInitializerInfo OrtExternalInitializerInfo;
@@ -1226,7 +1227,7 @@ struct OrtCompileApi {
   /* since 1.29 */
   OrtStatus*(ORT_API_CALL* ModelCompilationOptions_SetWeightlessEnabled)(OrtModelCompilationOptions* model_compile_options, bool use_weightless);
   /* since 1.32 */
-  OrtStatus*(ORT_API_CALL* reserved_16)(void);
+  OrtStatus*(ORT_API_CALL* ModelCompilationOptions_SetEpContextDataWriteFunc)(OrtModelCompilationOptions* model_compile_options, OrtWriteNamedBufferFunc write_func, void* state);
   OrtStatus*(ORT_API_CALL* reserved_17)(void);
   OrtStatus*(ORT_API_CALL* reserved_18)(void);
   OrtStatus*(ORT_API_CALL* reserved_19)(void);
@@ -1331,10 +1332,10 @@ struct OrtEpApi {
   /* since 1.29 */
   OrtStatus*(ORT_API_CALL* SessionOptionsGetWeightlessSourceModelBuffer)(const OrtSessionOptions* session_options, const void** source_model_data, size_t* source_model_data_length);
   /* since 1.32 */
-  OrtStatus*(ORT_API_CALL* reserved_74)(void);
-  OrtStatus*(ORT_API_CALL* reserved_75)(void);
-  OrtStatus*(ORT_API_CALL* reserved_76)(void);
-  OrtStatus*(ORT_API_CALL* reserved_77)(void);
+  OrtStatus*(ORT_API_CALL* SessionOptionsGetEpContextConfig)(const OrtSessionOptions* session_options, OrtEpContextConfig** config);
+  void (ORT_API_CALL* ReleaseEpContextConfig)(OrtEpContextConfig* input);
+  OrtStatus*(ORT_API_CALL* EpContextConfigGetEpContextDataReadFunc)(const OrtEpContextConfig* config, OrtReadNamedBufferFunc* read_func, void** state);
+  OrtStatus*(ORT_API_CALL* EpContextConfigGetEpContextDataWriteFunc)(const OrtEpContextConfig* config, OrtWriteNamedBufferFunc* write_func, void** state);
 };
 
 struct OrtModelPackageApi {
@@ -1441,7 +1442,7 @@ TRN_ABI_ASSERT(offsetof(OrtEpApi, GetSyncIdForLastWaitOnSyncStream) == 15 * size
 TRN_ABI_ASSERT(offsetof(OrtEpApi, GetEnvConfigEntries) == 49 * sizeof(void*));
 TRN_ABI_ASSERT(offsetof(OrtEpApi, ProfilingEventsContainer_AddEvents) == 72 * sizeof(void*));
 TRN_ABI_ASSERT(offsetof(OrtEpApi, SessionOptionsGetWeightlessSourceModelBuffer) == 73 * sizeof(void*));
-TRN_ABI_ASSERT(offsetof(OrtEpApi, reserved_77) == 77 * sizeof(void*));
+TRN_ABI_ASSERT(offsetof(OrtEpApi, EpContextConfigGetEpContextDataWriteFunc) == 77 * sizeof(void*));
 TRN_ABI_ASSERT(sizeof(OrtEpApi) == 78 * sizeof(void*));
 TRN_ABI_ASSERT(offsetof(OrtModelPackageApi, CreateSession) == 15 * sizeof(void*));
 TRN_ABI_ASSERT(sizeof(OrtModelPackageApi) == 16 * sizeof(void*));

@@ -9,7 +9,23 @@
 extern "C" {
 #endif
 
-/* Functions are only ever added at the end. Texts given as char** come out of `allocator` and are freed with it. */
+/* What a session can be told beyond ONNX Runtime's options: keys for AddSessionConfigEntry.
+ *
+ * How near to the exact result it has to come: "strict", "fp32" (the default), "fast" or "bf16"; and for nodes of their
+ * own, as "conv1=strict;/head/MatMul=fp32" (docs/precision.md). */
+#define TRUNNION_KEY_PRECISION "precision"
+#define TRUNNION_KEY_PRECISION_OF_NODES "precision.nodes"
+/* The folder of a cache of loaded models, and how many bytes it may have (docs/load.md). */
+#define TRUNNION_KEY_CACHE_DIR "session.cache_dir"
+#define TRUNNION_KEY_CACHE_MAX_BYTES "session.cache_max_bytes"
+/* "1": a node that the first provider does not take, or an option that nobody knows, is an error. */
+#define TRUNNION_KEY_STRICT_PLACEMENT "session.strict_placement"
+#define TRUNNION_KEY_STRICT_CONFIG "session.strict_config"
+
+/* Parity with another engine or level, node by node: ModelNodesJson names the values, ExtractModel makes a model that
+ * gives them, and both run it. `trunnion compare` does so.
+ *
+ * Functions are only ever added at the end. Texts given as char** come out of `allocator` and are freed with it. */
 typedef struct TrunnionApi {
   uint32_t version; /* of this table */
 

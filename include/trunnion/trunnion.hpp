@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "trunnion/ort_abi.h"
+#include "trunnion/trunnion.h"
 
 namespace trunnion {
 
@@ -244,6 +245,9 @@ class SessionOptions {
   SessionOptions& dimension(const char* name, int64_t n) {
     return check(ort().AddFreeDimensionOverrideByName(get(), name, n)), *this;
   }
+  // "strict", "fp32", "fast" or "bf16".
+  SessionOptions& precision(const char* level) { return config(TRUNNION_KEY_PRECISION, level); }
+  SessionOptions& cache(const char* folder) { return config(TRUNNION_KEY_CACHE_DIR, folder); }
   SessionOptions& profile(const ORTCHAR_T* prefix) { return check(ort().EnableProfiling(get(), prefix)), *this; }
   OrtSessionOptions* get() const { return p_.get(); }
 

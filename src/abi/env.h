@@ -10,6 +10,8 @@
 
 struct OrtLogger {
   trunnion::Logger logger;
+
+  TRN_HANDLE(OrtLogger);
 };
 
 struct OrtHardwareDevice {
@@ -18,6 +20,8 @@ struct OrtHardwareDevice {
   uint32_t device_id = 0;
   std::string vendor;
   OrtKeyValuePairs metadata;
+
+  TRN_HANDLE(OrtHardwareDevice);
 };
 
 // A device as one execution provider offers it. `factory` is null for the built-in CPU provider.
@@ -27,6 +31,17 @@ struct OrtEpDevice {
   const OrtHardwareDevice* device = nullptr;
   OrtEpFactory* factory = nullptr;
   std::shared_ptr<const OrtMemoryInfo> device_memory, host_memory, constant_memory;
+
+  TRN_HANDLE(OrtEpDevice);
+};
+
+// Why a device does not go with an execution provider.
+struct OrtDeviceEpIncompatibilityDetails {
+  uint32_t reasons = OrtDeviceEpIncompatibility_NONE;
+  int32_t error_code = 0;
+  std::string notes;
+
+  TRN_HANDLE(OrtDeviceEpIncompatibilityDetails);
 };
 
 namespace trunnion::abi {
@@ -46,7 +61,8 @@ class Process {
   // Allocators that sessions may share, by the memory they give; our own for CPU memory are all one.
   Status add_allocator(const OrtMemoryInfo& memory, OrtAllocator* allocator, bool replace);
   Status remove_allocator(const OrtMemoryInfo& memory);
-  OrtAllocator* find_allocator(const OrtMemoryInfo& memory) const;  // null: none
+  // Null: there is none. An error: a plugin has one, and could not make it.
+  Result<OrtAllocator*> find_allocator(const OrtMemoryInfo& memory) const;
   // The same, or an error that names the memory.
   Result<OrtAllocator*> allocator_for(const OrtMemoryInfo& memory);
   // Between the host and the devices of plugins. Values of the same type and shape, in one call where they can be.
@@ -59,6 +75,15 @@ class Process {
   Status register_library(std::string name, std::string path, const Logger& logger);
   Status unregister_library(std::string_view name);
   std::vector<std::shared_ptr<PluginLibrary>> libraries() const;
+  // Of the last environment that was made with some, for plugins to read.
+  void set_config(const session::ConfigMap& config) {
+    const std::lock_guard guard(mutex_);
+    config_ = config;
+  }
+  session::ConfigMap config() const {
+    const std::lock_guard guard(mutex_);
+    return config_;
+  }
   // Packed operands that all sessions of the process share.
   const std::shared_ptr<session::PackStore>& packs() const { return packs_; }
   // Whose device it is; null: the built-in provider's.
@@ -71,6 +96,7 @@ class Process {
   };
   mutable std::mutex mutex_;
   std::vector<Shared> allocators_;
+  session::ConfigMap config_;
   OrtHardwareDevice cpu_;
   // The same under the vendor id that some plugins ask for, though they run on every CPU of its kind.
   OrtHardwareDevice compatible_cpu_;
@@ -93,5 +119,9 @@ struct OrtEnv {
   OrtLogger log;
   trunnion::session::ConfigMap config;
   std::shared_ptr<trunnion::ThreadPool> pool;  // null: the one that the process shares
+  bool flush_denormals = false;                // on the pool's threads
+  trunnion::WorkHooks work_hooks;              // for sessions to come
   std::shared_ptr<trunnion::abi::Process> process;
+
+  TRN_HANDLE(OrtEnv);
 };

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "abi/handle_checks.h"
 #include "base/status.h"
 #include "session/options.h"
 #include "tensor/type.h"
@@ -16,6 +17,8 @@
 
 struct OrtStatus {
   trunnion::Status status;
+
+  TRN_HANDLE(OrtStatus);
 };
 
 struct OrtMemoryInfo {
@@ -32,6 +35,8 @@ struct OrtMemoryInfo {
     return device_type == OrtMemoryInfoDeviceType_CPU || device_mem_type == OrtDeviceMemoryType_HOST_ACCESSIBLE;
   }
   friend bool operator==(const OrtMemoryInfo&, const OrtMemoryInfo&) = default;
+
+  TRN_HANDLE(OrtMemoryInfo);
 };
 
 // Entries in key order; keys and values mirror them for GetKeyValuePairs.
@@ -41,12 +46,16 @@ struct OrtKeyValuePairs {
 
   void set(std::string key, std::string value);
   void refresh();
+
+  TRN_HANDLE(OrtKeyValuePairs);
 };
 
 struct OrtValue {
   trunnion::Value value;
   std::shared_ptr<const OrtMemoryInfo> memory;  // null: plain CPU memory
   bool sparse_open = false;                     // a sparse tensor whose indices are still to come
+
+  TRN_HANDLE(OrtValue);
 };
 
 struct OrtTensorTypeAndShapeInfo {
@@ -54,6 +63,8 @@ struct OrtTensorTypeAndShapeInfo {
   bool has_shape = false;
   std::vector<int64_t> dims;         // -1: not known
   std::vector<std::string> symbols;  // "" where there is no name; as long as dims
+
+  TRN_HANDLE(OrtTensorTypeAndShapeInfo);
 };
 
 struct OrtTypeInfo;
@@ -61,12 +72,18 @@ struct OrtTypeInfo;
 struct OrtMapTypeInfo {
   ONNXTensorElementDataType key_type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
   std::shared_ptr<const OrtTypeInfo> value;
+
+  TRN_HANDLE(OrtMapTypeInfo);
 };
 struct OrtSequenceTypeInfo {
   std::shared_ptr<const OrtTypeInfo> element;
+
+  TRN_HANDLE(OrtSequenceTypeInfo);
 };
 struct OrtOptionalTypeInfo {
   std::shared_ptr<const OrtTypeInfo> contained;
+
+  TRN_HANDLE(OrtOptionalTypeInfo);
 };
 
 // One of the four parts is set, by `type`.
@@ -77,6 +94,8 @@ struct OrtTypeInfo {
   std::shared_ptr<const OrtMapTypeInfo> map;
   std::shared_ptr<const OrtSequenceTypeInfo> sequence;
   std::shared_ptr<const OrtOptionalTypeInfo> optional;
+
+  TRN_HANDLE(OrtTypeInfo);
 };
 
 // Which configuration entries a plugin looked at.
@@ -89,34 +108,48 @@ struct OrtAskedEntries {
 struct OrtSessionOptions {
   trunnion::session::Options options;
   std::shared_ptr<OrtAskedEntries> asked = nullptr;  // of those that a plugin is given
+
+  TRN_HANDLE(OrtSessionOptions);
 };
 
 struct OrtRunOptions {
   trunnion::session::RunOptions options;
+
+  TRN_HANDLE(OrtRunOptions);
 };
 
 struct OrtThreadingOptions {
   trunnion::session::ThreadingOptions options;
+
+  TRN_HANDLE(OrtThreadingOptions);
 };
 
 // Wishes about an arena, -1: the default.
 struct OrtArenaCfg {
   std::map<std::string, int64_t, std::less<>> entries;
+
+  TRN_HANDLE(OrtArenaCfg);
 };
 
 // Packed operands are shared by all sessions of the process, whatever the container; the handle is a token.
-struct OrtPrepackedWeightsContainer {};
+struct OrtPrepackedWeightsContainer {
+  TRN_HANDLE(OrtPrepackedWeightsContainer);
+};
 
 // The operators are owned by the user and must outlive the sessions.
 struct OrtCustomOpDomain {
   std::string domain;
   std::vector<const OrtCustomOp*> ops;
+
+  TRN_HANDLE(OrtCustomOpDomain);
 };
 
 struct OrtExternalInitializerInfo {
   std::basic_string<ORTCHAR_T> path;
   int64_t offset = 0;
   size_t size = 0;
+
+  TRN_HANDLE(OrtExternalInitializerInfo);
 };
 
 namespace trunnion::abi {

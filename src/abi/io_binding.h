@@ -15,4 +15,6 @@ struct OrtIoBinding {
   };
   OrtSession* session;
   std::vector<Entry> inputs, outputs;
+
+  TRN_HANDLE(OrtIoBinding);
 };

@@ -37,6 +37,8 @@ struct OrtKernelInfo {
   // Of a plugin's kernels only:
   const OrtEp* ep = nullptr;
   OrtAllocator* allocator = nullptr;
+
+  TRN_HANDLE(OrtKernelInfo);
 };
 
 // One call of a kernel.
@@ -58,6 +60,8 @@ struct OrtKernelContext {
   size_t output_count = 0;
   std::vector<trunnion::Tensor> scratch;
   std::vector<std::pair<OrtAllocator*, void*>> device_scratch;
+
+  TRN_HANDLE(OrtKernelContext);
 };
 
 struct OrtShapeInferContext {
@@ -66,6 +70,8 @@ struct OrtShapeInferContext {
   // Lent to the client until the inference is over.
   std::map<size_t, std::shared_ptr<const OrtTensorTypeAndShapeInfo>> inputs;
   std::map<std::string, OrtOpAttr> attributes;
+
+  TRN_HANDLE(OrtShapeInferContext);
 };
 
 // An operator of the engine that a client calls by hand. Which kernel runs depends on the types that it is called with.
@@ -82,6 +88,8 @@ struct OrtOp {
   };
   mutable std::mutex mutex;
   mutable std::vector<std::unique_ptr<const Prepared>> prepared;  // by input types
+
+  TRN_HANDLE(OrtOp);
 };
 
 namespace trunnion::abi {

@@ -12,6 +12,8 @@
 
 struct OrtOpAttr {
   trunnion::ir::Attr attr;
+
+  TRN_HANDLE(OrtOpAttr);
 };
 
 struct OrtValueInfo {
@@ -28,6 +30,8 @@ struct OrtValueInfo {
   Input input = Input::none;
   bool graph_output = false;
   bool outer = false;  // a value of the graph around this one
+
+  TRN_HANDLE(OrtValueInfo);
 };
 
 struct OrtNode {
@@ -42,6 +46,8 @@ struct OrtNode {
   int since = 0;
   const OrtGraph* graph = nullptr;
   std::vector<const OrtValueInfo*> input_infos, output_infos, implicit_inputs;  // null: left out
+
+  TRN_HANDLE(OrtNode);
 };
 
 struct OrtGraph {
@@ -57,11 +63,15 @@ struct OrtGraph {
   bool linked = false;
   std::vector<std::unique_ptr<OrtValueInfo>> inner;  // values that are neither inputs nor outputs
   std::vector<const OrtValueInfo*> initializer_infos;
+
+  TRN_HANDLE(OrtGraph);
 };
 
 struct OrtModel {
   std::vector<std::pair<std::string, int>> opsets;
   std::unique_ptr<OrtGraph> graph;
+
+  TRN_HANDLE(OrtModel);
 };
 
 namespace trunnion::abi {

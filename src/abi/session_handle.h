@@ -10,12 +10,16 @@
 
 struct OrtEpAssignedNode {
   std::string name, domain, op_type;
+
+  TRN_HANDLE(OrtEpAssignedNode);
 };
 
 struct OrtEpAssignedSubgraph {
   std::string ep_name;
   std::vector<std::unique_ptr<const OrtEpAssignedNode>> owned;
   std::vector<const OrtEpAssignedNode*> nodes;
+
+  TRN_HANDLE(OrtEpAssignedSubgraph);
 };
 
 struct OrtSession {
@@ -35,12 +39,16 @@ struct OrtSession {
   std::once_flag assignment_made;
   std::vector<std::unique_ptr<const OrtEpAssignedSubgraph>> owned_assignment;
   std::vector<const OrtEpAssignedSubgraph*> assignment;
+
+  TRN_HANDLE(OrtSession);
 };
 
 struct OrtModelMetadata {
   std::string producer, graph_name, domain, description, graph_description;
   int64_t version = 0;
   std::vector<std::pair<std::string, std::string>> custom;
+
+  TRN_HANDLE(OrtModelMetadata);
 };
 
 namespace trunnion::abi {

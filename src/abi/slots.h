@@ -14,6 +14,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "abi/handle_checks.h"
 #include "base/error.h"
 #include "trunnion/ort_abi.h"
 
@@ -92,6 +93,24 @@ struct Name {
     for (size_t i = 0; i < N; ++i) text[i] = s[i];
   }
 };
+
+#if TRN_CHECK_HANDLES
+// The slot of a build that looks at the handles first.
+template <auto F, Name kName>
+struct CheckedSlot;
+
+template <class R, class... A, R (*F)(A...), Name kName>
+struct CheckedSlot<F, kName> {
+  static typename Slot<F>::Result ORT_API_CALL call(A... args) noexcept {
+    if (Status s = check_arguments(args...); !s.ok()) {
+      if constexpr (Slot<F>::kStatus) return to_ort(s.with_context(kName.text));
+      complain(kName.text, s);
+      return typename Slot<F>::Result();
+    }
+    return Slot<F>::call(args...);
+  }
+};
+#endif
 
 OrtStatus* not_written(const char* name) noexcept;
 

@@ -4,7 +4,11 @@
 #include "abi/handles.h"
 #include "abi/slots.h"
 
+#if TRN_CHECK_HANDLES
+#define TRN_SLOT(table, name) ::trunnion::abi::CheckedSlot<table##_##name, #table "::" #name>::call
+#else
 #define TRN_SLOT(table, name) ::trunnion::abi::Slot<table##_##name>::call
+#endif
 #define TRN_STUB(table, name) ::trunnion::abi::Stub<decltype(table::name), #table "::" #name>::call
 
 #ifdef _WIN32
@@ -23,7 +27,30 @@ ORT_FN_AS(const OrtCompileApi*, GetCompileApi, ()) { return &kOrtCompileApi; }
 ORT_FN_AS(const OrtInteropApi*, GetInteropApi, ()) { return &kOrtInteropApi; }
 ORT_FN_AS(const OrtEpApi*, GetEpApi, ()) { return &kOrtEpApi; }
 ORT_FN_AS(const OrtModelPackageApi*, GetModelPackageApi, ()) { return &kOrtModelPackageApi; }
-ORT_FN_AS(OrtExperimentalFnPtr, GetExperimentalFunction, (const char*)) { return nullptr; }
+
+// Functions of one release that later ones have in a table, under the names that plugins know.
+ORT_FN_AS(OrtExperimentalFnPtr, GetExperimentalFunction, (const char* name)) {
+#define TRN_EXPERIMENTAL(table, name, slot) \
+  { #table "_" #name "_SinceV28", reinterpret_cast < Function>(k##table.slot) }
+  using Function = OrtExperimentalFnPtr;
+  const struct {
+    std::string_view name;
+    Function function;
+  } functions[] = {
+      TRN_EXPERIMENTAL(OrtApi, SessionOptions_SetEpContextDataReadFunc, SessionOptionsSetEpContextDataReadFunc),
+      TRN_EXPERIMENTAL(OrtCompileApi, ModelCompilationOptions_SetEpContextDataWriteFunc,
+                       ModelCompilationOptions_SetEpContextDataWriteFunc),
+      TRN_EXPERIMENTAL(OrtEpApi, SessionOptions_GetEpContextConfig, SessionOptionsGetEpContextConfig),
+      TRN_EXPERIMENTAL(OrtEpApi, ReleaseEpContextConfig, ReleaseEpContextConfig),
+      TRN_EXPERIMENTAL(OrtEpApi, EpContextConfig_GetEpContextDataReadFunc, EpContextConfigGetEpContextDataReadFunc),
+      TRN_EXPERIMENTAL(OrtEpApi, EpContextConfig_GetEpContextDataWriteFunc, EpContextConfigGetEpContextDataWriteFunc),
+  };
+#undef TRN_EXPERIMENTAL
+  for (const auto& f : functions)
+    if (name && f.name == name) return f.function;
+  return nullptr;
+}
+
 ORT_FN_AS(const char*, GetBuildInfoString, ()) { return "trunnion " TRUNNION_VERSION ", ONNX Runtime C API 1.32.0"; }
 
 TABLE_FN_AS(const OrtApi*, OrtApiBase, GetApi, (uint32_t version)) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/os.h"
 
@@ -126,8 +127,16 @@ std::optional<Rung> rung_from_environment() {
   return std::nullopt;
 }
 
+constexpr std::string_view kAmx = "amx";
+
 constexpr int kNotForced = -1;
 std::atomic<int> forced_for_test{kNotForced};
+
+// The kernels for AMX have run on emulated tiles only, so they wait to be asked for.
+bool amx_is_asked_for() {
+  static const bool asked = os::environment("TRUNNION_CPU") == kAmx;
+  return asked && forced_for_test.load(std::memory_order_relaxed) == kNotForced;
+}
 
 // The rung that was asked for, before it is clamped to what the CPU has.
 std::optional<Rung> forced_rung() {
@@ -152,8 +161,8 @@ Rung active_rung() {
 
 bool active_avx512_vnni() { return cpu_info().avx512_vnni && active_rung() == Rung::avx512; }
 bool active_avx512_bf16() { return cpu_info().avx512_bf16 && active_rung() == Rung::avx512; }
-bool active_amx_bf16() { return cpu_info().amx_bf16 && !forced_rung(); }
-bool active_amx_int8() { return cpu_info().amx_int8 && !forced_rung(); }
+bool active_amx_bf16() { return cpu_info().amx_bf16 && amx_is_asked_for(); }
+bool active_amx_int8() { return cpu_info().amx_int8 && amx_is_asked_for(); }
 
 void force_rung_for_test(Rung rung) { forced_for_test.store(static_cast<int>(rung), std::memory_order_relaxed); }
 void clear_forced_rung_for_test() { forced_for_test.store(kNotForced, std::memory_order_relaxed); }

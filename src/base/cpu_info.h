@@ -4,7 +4,8 @@
 
 namespace trunnion {
 
-// Each rung includes all before it. TRUNNION_CPU=baseline|avx2|avx512 forces a lower one (never a higher).
+// Each rung includes all before it. TRUNNION_CPU=baseline|avx2|avx512 forces a lower one (never a higher);
+// TRUNNION_CPU=amx turns on kernels for AMX.
 enum class Rung : unsigned char {
   baseline,  // x86-64-v2 (SSE4.2); NEON or SIMD128 elsewhere
   avx2,      // AVX2, FMA, F16C, BMI 1 and 2
@@ -32,7 +33,7 @@ const CpuInfo& cpu_info();
 // The rung that kernel tables are chosen by: cpu_info().rung, lowered by TRUNNION_CPU or by the test hook below.
 Rung active_rung();
 
-// Whether kernels may use these units: present, and on the active rung. Forcing any rung (avx512 too) turns AMX off.
+// Whether kernels may use these units: present, and on the active rung. AMX is used only with TRUNNION_CPU=amx.
 bool active_avx512_vnni();
 bool active_avx512_bf16();
 bool active_amx_bf16();

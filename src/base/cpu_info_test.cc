@@ -53,7 +53,7 @@ TEST(CpuInfo, ForcedRungIsClampedToTheCpu) {
   clear_forced_rung_for_test();
   if (!std::getenv("TRUNNION_CPU")) {
     EXPECT_EQ(active_rung(), cpu_info().rung);
-    EXPECT_EQ(active_amx_bf16(), cpu_info().amx_bf16);
+    EXPECT_FALSE(active_amx_bf16());
   }
 }
 
@@ -70,6 +70,17 @@ TEST(CpuInfoDeathTest, EnvironmentForcesALowerRung) {
         },
         testing::ExitedWithCode(0), "");
   }
+}
+
+TEST(CpuInfoDeathTest, AmxIsUsedOnlyWhenAskedFor) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        setenv("TRUNNION_CPU", "amx", 1);
+        const bool as_asked = active_amx_bf16() == cpu_info().amx_bf16 && active_amx_int8() == cpu_info().amx_int8;
+        _exit(as_asked && active_rung() == cpu_info().rung ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST(CpuInfo, Names) {

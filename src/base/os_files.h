@@ -1,6 +1,7 @@
-// More of files than os.h has: files that are written piece by piece, and folders.
+// More of files than os.h has: files that are written piece by piece, folders, locks between processes.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,7 +45,31 @@ struct FolderEntry {
 };
 // The regular files in a folder, in no order.
 Result<std::vector<FolderEntry>> list_folder(const std::string& path);
+// The names of the folders in a folder, in no order.
+Result<std::vector<std::string>> list_subfolders(const std::string& path);
+// The folder and the files in it; what stands in the way (a folder in it) is an error.
+Status remove_folder(const std::string& path);
 // Sets the time of modification to now; a failure is ignored.
 void touch(const std::string& path);
+
+// A file that stands for the right to do something, held by one holder on this machine at a time. The system takes it
+// back when the process of the holder ends, however it ends. The file is made when it is taken and goes with it.
+class FileLock {
+ public:
+  // Nothing: somebody else holds it. An error: the file cannot be made there.
+  static Result<std::optional<FileLock>> try_take(const std::string& path);
+  FileLock(FileLock&& other) noexcept : handle_(std::exchange(other.handle_, -1)), path_(std::move(other.path_)) {}
+  FileLock& operator=(FileLock&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    std::swap(path_, other.path_);
+    return *this;
+  }
+  ~FileLock();
+
+ private:
+  FileLock(int handle, std::string path) : handle_(handle), path_(std::move(path)) {}
+  int handle_;
+  std::string path_;
+};
 
 }  // namespace trunnion::os

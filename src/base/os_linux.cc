@@ -193,7 +193,7 @@ bool on_fork(void (*before)(), void (*parent)(), void (*child)()) { return pthre
 
 void* allocate(size_t bytes, size_t alignment) {
   // Large blocks: a page fault for every 2 MiB instead of every 4 KiB, where the system has large pages to give.
-  constexpr size_t kLarge = size_t{4} << 20, kLargePage = size_t{2} << 20;
+  constexpr size_t kLargePage = size_t{2} << 20, kLarge = kLargePage;
   if (bytes >= kLarge) alignment = std::max(alignment, kLargePage);
   void* p = nullptr;
   if (posix_memalign(&p, std::max(alignment, sizeof(void*)), std::max<size_t>(bytes, 1)) != 0) return nullptr;

@@ -1,6 +1,7 @@
 // os_files.h for Linux, and files that are written as a whole.
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -98,6 +99,52 @@ Result<std::vector<FolderEntry>> list_folder(const std::string& path) {
   }
   ::closedir(dir);
   return out;
+}
+
+Result<std::vector<std::string>> list_subfolders(const std::string& path) {
+  DIR* dir = ::opendir(path.c_str());
+  if (!dir) return file_error("list", path, errno);
+  std::vector<std::string> out;
+  while (const dirent* e = ::readdir(dir)) {
+    struct stat s;
+    const std::string_view name = e->d_name;
+    if (name == "." || name == "..") continue;
+    if (::fstatat(::dirfd(dir), e->d_name, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(s.st_mode)) out.emplace_back(name);
+  }
+  ::closedir(dir);
+  return out;
+}
+
+Status remove_folder(const std::string& path) {
+  TRN_ASSIGN(const auto files, list_folder(path));
+  for (const FolderEntry& f : files) (void)::unlink((path + "/" + f.name).c_str());
+  return ::rmdir(path.c_str()) == 0 ? Status() : file_error("remove", path, errno);
+}
+
+Result<std::optional<FileLock>> FileLock::try_take(const std::string& path) {
+  TRN_TRY(check_path(path));
+  for (;;) {
+    const int fd = retry([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
+    if (fd < 0) return file_error("create", path, errno);
+    if (retry([&] { return ::flock(fd, LOCK_EX | LOCK_NB); }) != 0) {
+      const int reason = errno;
+      ::close(fd);
+      if (reason == EWOULDBLOCK) return std::optional<FileLock>();
+      return file_error("lock", path, reason);
+    }
+    // Whoever held it may have removed the file since it was opened: then others would lock another one.
+    struct stat mine, there;
+    if (::fstat(fd, &mine) == 0 && ::stat(path.c_str(), &there) == 0 && mine.st_ino == there.st_ino &&
+        mine.st_dev == there.st_dev)
+      return std::optional<FileLock>(FileLock(fd, path));
+    ::close(fd);
+  }
+}
+
+FileLock::~FileLock() {
+  if (handle_ < 0) return;
+  ::unlink(path_.c_str());  // while it is held
+  ::close(handle_);
 }
 
 void touch(const std::string& path) { (void)::utimensat(AT_FDCWD, path.c_str(), nullptr, 0); }

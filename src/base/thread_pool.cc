@@ -1,5 +1,6 @@
 // How a loop runs: its caller puts a job into a slot, marks the slot open, wakes sleepers if too few workers look for
-// work, and then claims ranges like any worker. Workers join a job by taking one of its permits with a compare-exchange
+// work, and then claims ranges like any worker. Each begins with a share of the ranges that is its own in every loop
+// (WorkShares): caches stay warm. Workers join a job by taking one of its permits with a compare-exchange
 // on the slot's state; slots belong to the pool, so a late worker never touches a caller's stack. The caller closes
 // the slot when no range is left and waits for those that joined. A worker only ever waits for work, never for another
 // thread, hence no loop can block another.
@@ -16,6 +17,8 @@
 #include "base/checked_math.h"
 #include "base/error.h"
 #include "base/os.h"
+#include "base/os_cpu.h"
+#include "base/work_shares.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
@@ -39,7 +42,10 @@ constexpr uint32_t kPermits = (kCallerSleeps - 1) & ~(kPermit - 1);
 constexpr uint32_t kActive = kPermit - 1;
 static_assert(kMaxThreads < static_cast<int>(kPermit));
 
+constexpr int64_t kMoveInterval = 1'000'000;  // ns
+
 thread_local bool t_inside_loop = false;
+thread_local int64_t t_moved_ns = 0;
 
 class InsideLoop {
  public:
@@ -68,8 +74,13 @@ struct alignas(64) ThreadPool::Slot {
   int64_t count = 0;
   int64_t chunk = 0;
   int64_t chunks = 0;
-  std::atomic<int64_t> next{0};  // the first range that nobody has claimed
-  Status error;                  // written by the one that set `failed` first
+  int want = 0;
+  WorkShares shares;
+  Status error;  // written by the one that set `failed` first
+  // Of a pool with work hooks: what `enqueue` gave for each worker that may join, and how many of these are taken.
+  std::unique_ptr<void*[]> offers;
+  int offered = 0;
+  std::atomic<int> taken{0};
 };
 
 struct ThreadPool::Worker {
@@ -117,6 +128,8 @@ ThreadPool::ThreadPool(Options options)
     : threads_(std::clamp(options.threads > 0 ? options.threads : default_thread_count(), 1, kMaxThreads)),
       affinity_(std::move(options.affinity)),
       hooks_(options.hooks),
+      work_hooks_(options.work_hooks),
+      watched_(options.work_hooks),
       out_of_memory_(Code::fail, "out of memory"),
       workers_(new Worker[static_cast<size_t>(threads_ - 1)]),
       slots_(new Slot[kSlots]),
@@ -126,6 +139,7 @@ ThreadPool::ThreadPool(Options options)
   int cpus = static_cast<int>(os::allowed_cpus().size());
   bool spin = options.allow_spinning && (cpus == 0 || threads_ <= cpus);
   spin_ns_ = spin ? std::max(options.spin_microseconds, 0) * int64_t{1000} : 0;
+  for (int i = 0; watched_ && i < kSlots; ++i) slots_[i].offers.reset(new void*[static_cast<size_t>(threads_ - 1)]);
   Registry& registry = Registry::get();
   std::lock_guard guard(registry.mutex);
   registry.pools.push_back(this);
@@ -223,13 +237,19 @@ Status ThreadPool::run_shared(Slot& slot, uint64_t slot_bit, int64_t count, int6
   slot.chunk = chunk;
   slot.chunks = ceil_div(count, chunk);
   slot.failed.store(false, std::memory_order_relaxed);
-  slot.next.store(0, std::memory_order_relaxed);
+  slot.want = want;
+  slot.shares.reset(slot.chunks, want);
+  if (watched_) offer_work(slot, want - 1);
   slot.state.store(kOpen | kPermit * static_cast<uint32_t>(want - 1), std::memory_order_release);
+  if (spin_ns_ > 0) {
+    const int cpu = os::current_cpu();
+    if (cpu != caller_cpu_.load(std::memory_order_relaxed)) caller_cpu_.store(cpu, std::memory_order_relaxed);
+  }
   // Sequentially consistent with the worker's "parked, then look again": one of the two sees the other.
   open_slots_.fetch_or(slot_bit);
   wake_workers(want - 1);
 
-  if (!claim_ranges(slot, generation)) {
+  if (!claim_ranges(slot, 0, generation)) {
     // This is a child of fork now: the workers are gone, and what they had claimed stays undone. The slot is not ours.
     return error(Code::fail, "the process was forked inside a parallel loop, which cannot be continued in the child");
   }
@@ -237,19 +257,40 @@ Status ThreadPool::run_shared(Slot& slot, uint64_t slot_bit, int64_t count, int6
   slot.state.fetch_and(~(kOpen | kPermits));
   open_slots_.fetch_and(~slot_bit, std::memory_order_relaxed);
   wait_for_workers(slot);
+  if (watched_) abandon_work(slot);
   Status status = std::exchange(slot.error, Status{});
   free_slots_.fetch_or(slot_bit, std::memory_order_release);
   return status;
 }
 
+void ThreadPool::offer_work(Slot& slot, int count) const {
+  slot.offered = count;
+  slot.taken.store(0, std::memory_order_relaxed);
+  for (int i = 0; i < count; ++i)
+    slot.offers[i] = work_hooks_.enqueue ? work_hooks_.enqueue(work_hooks_.user) : nullptr;
+}
+
+// By a worker that has joined. No more join than there were offers.
+void* ThreadPool::take_work(Slot& slot) const {
+  void* data = slot.offers[slot.taken.fetch_add(1, std::memory_order_relaxed)];
+  if (work_hooks_.start) work_hooks_.start(work_hooks_.user, data);
+  return data;
+}
+
+// When nobody can join any more and all have left.
+void ThreadPool::abandon_work(Slot& slot) const {
+  if (!work_hooks_.abandon) return;
+  for (int i = slot.taken.load(std::memory_order_relaxed); i < slot.offered; ++i)
+    work_hooks_.abandon(work_hooks_.user, slot.offers[i]);
+}
+
 // Runs ranges until none is left or one has failed. False in a child process that the body forked.
-bool ThreadPool::claim_ranges(Slot& slot, uint32_t generation) {
-  // Copies: the slot's line moves between the threads with every claim.
+bool ThreadPool::claim_ranges(Slot& slot, int share, uint32_t generation) {
   const Body body = *slot.body;
   const int64_t count = slot.count, chunk = slot.chunk, chunks = slot.chunks;
   while (!slot.failed.load(std::memory_order_relaxed)) {
-    int64_t i = slot.next.fetch_add(1, std::memory_order_relaxed);
-    if (i >= chunks) break;
+    const int64_t i = slot.shares.take(share);
+    if (i < 0) break;
     int64_t begin = i * chunk;
     Status status = call(body, begin, i + 1 == chunks ? count : begin + chunk);
     if (fork_generation.load(std::memory_order_relaxed) != generation) return false;
@@ -328,10 +369,25 @@ void ThreadPool::work(int index) {
     if (!slot) continue;
     uint32_t permits = (slot->state.load(std::memory_order_relaxed) & kPermits) / kPermit;
     if (permits > 0) wake_workers(static_cast<int>(permits));
-    if (!claim_ranges(*slot, generation)) return;  // in a child of fork: the pool has forgotten this thread
+    void* const work = watched_ ? take_work(*slot) : nullptr;
+    if (!claim_ranges(*slot, 1 + index % (slot->want - 1), generation))
+      return;  // in a child of fork: the pool has forgotten this thread
+    if (watched_ && work_hooks_.stop) work_hooks_.stop(work_hooks_.user, work);
     uint32_t before = slot->state.fetch_sub(1);
     if ((before & kActive) == 1 && (before & kCallerSleeps) != 0) os::wake(slot->state, 1);
   }
+}
+
+// A worker that wakes while the other processors are busy may be put on its caller's, and stays there for milliseconds
+// although they become free: there are as many processors as threads, but these two would take turns on one.
+void ThreadPool::keep_off_caller() {
+  if (!affinity_.empty() || hooks_.create) return;
+  const int cpu = os::current_cpu();
+  if (cpu < 0 || cpu != caller_cpu_.load(std::memory_order_relaxed)) return;
+  const int64_t now = os::monotonic_ns();
+  if (now - t_moved_ns < kMoveInterval) return;  // with several callers there may be no processor without one
+  t_moved_ns = now;
+  os::leave_cpu(cpu);
 }
 
 // Looks for a job for a while, then sleeps until something happens. Null: nothing joined, look again.
@@ -343,6 +399,7 @@ ThreadPool::Slot* ThreadPool::wait_for_job(int first_slot) {
     for (int looks = 1; !(slot = join_open_job(first_slot)) && !stopping_.load(); ++looks) {
       relax();
       if (looks % kLooksPerClock != 0) continue;
+      keep_off_caller();
       int64_t patience = awake_scopes_.load(std::memory_order_relaxed) > 0 ? kAwakeFactor * spin_ns_ : spin_ns_;
       if (os::monotonic_ns() - begin >= patience) break;
     }
@@ -353,6 +410,7 @@ ThreadPool::Slot* ThreadPool::wait_for_job(int first_slot) {
   parked_.fetch_add(1);
   if (!stopping_.load() && !has_joinable_job()) os::wait_on(wake_word_, word);
   parked_.fetch_sub(1);
+  if (spin_ns_ > 0) keep_off_caller();
   return nullptr;
 }
 

@@ -34,6 +34,17 @@ struct ThreadHooks {
   void* user = nullptr;
 };
 
+// Whom to tell of the work that a loop offers to workers (the ORT API lets clients watch it). Any may be null.
+struct WorkHooks {
+  void* (*enqueue)(void* user) = nullptr;             // on the caller, before a worker can join; once for each that may
+  void (*start)(void* user, void* data) = nullptr;    // on a worker that joined, with what enqueue gave
+  void (*stop)(void* user, void* data) = nullptr;     // on it too, when it leaves
+  void (*abandon)(void* user, void* data) = nullptr;  // on the caller, at the end, for each that did not join
+  void* user = nullptr;
+
+  explicit operator bool() const { return enqueue || start || stop || abandon; }
+};
+
 class ThreadPool {
  public:
   struct Options {
@@ -42,6 +53,7 @@ class ThreadPool {
     int spin_microseconds = 30;  // how long an idle worker looks for work before it sleeps
     bool allow_spinning = true;  // false: idle workers sleep at once
     ThreadHooks hooks;           // when set, affinity is the creator's business
+    WorkHooks work_hooks;
   };
 
   explicit ThreadPool(Options options);
@@ -116,10 +128,14 @@ class ThreadPool {
   Status run(int64_t count, int64_t grain, Body body, int max_threads);
   Status run_shared(Slot& slot, uint64_t slot_bit, int64_t count, int64_t chunk, Body body, int want);
   Status call(Body body, int64_t begin, int64_t end) const noexcept;
+  void offer_work(Slot& slot, int count) const;
+  void* take_work(Slot& slot) const;
+  void abandon_work(Slot& slot) const;
   void start_workers(int wanted);
   void wake_workers(int wanted);
   void work(int index);
-  bool claim_ranges(Slot& slot, uint32_t generation);
+  void keep_off_caller();
+  bool claim_ranges(Slot& slot, int share, uint32_t generation);
   void wait_for_workers(Slot& slot);
   Slot* join_open_job(int first_slot);
   Slot* wait_for_job(int first_slot);
@@ -131,6 +147,8 @@ class ThreadPool {
   int64_t spin_ns_;
   AffinityGroups affinity_;
   ThreadHooks hooks_;
+  WorkHooks work_hooks_;
+  const bool watched_;    // any of work_hooks_
   Status out_of_memory_;  // made ahead: there may be no memory to make it later
   std::unique_ptr<Worker[]> workers_;
   std::unique_ptr<Slot[]> slots_;
@@ -146,7 +164,8 @@ class ThreadPool {
   std::atomic<int> parked_{0};                // idle workers that sleep on wake_word_
   std::atomic<uint32_t> wake_word_{0};
   std::atomic<int> awake_scopes_{0};
-  std::atomic<uint32_t> forks_{0};  // forks that this pool has lived through as the child
+  std::atomic<int> caller_cpu_{-1};  // of the last loop
+  std::atomic<uint32_t> forks_{0};   // forks that this pool has lived through as the child
   std::atomic<bool> stopping_{false};
 };
 

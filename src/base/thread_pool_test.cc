@@ -341,6 +341,53 @@ TEST(ThreadPool, ThreadsOfTheClient) {
   EXPECT_EQ(without.started_workers(), 0);
 }
 
+// Every offer is taken and given back, or abandoned; what enqueue gave comes along.
+TEST(ThreadPool, WorkIsWatched) {
+  struct Seen {
+    std::atomic<intptr_t> enqueued{0};
+    std::atomic<int> started{0}, stopped{0}, abandoned{0}, strange{0};
+    std::thread::id caller = std::this_thread::get_id();
+    void note(std::atomic<int>& count, void* data, bool at_caller) {
+      ++count;
+      const auto number = reinterpret_cast<intptr_t>(data);
+      if (number < 1 || number > enqueued || (std::this_thread::get_id() == caller) != at_caller) ++strange;
+    }
+  } seen;
+  ThreadPool::Options options = with_threads(3);
+  options.work_hooks = {[](void* user) { return reinterpret_cast<void*>(++static_cast<Seen*>(user)->enqueued); },
+                        [](void* user, void* data) {
+                          auto* s = static_cast<Seen*>(user);
+                          s->note(s->started, data, false);
+                        },
+                        [](void* user, void* data) {
+                          auto* s = static_cast<Seen*>(user);
+                          s->note(s->stopped, data, false);
+                        },
+                        [](void* user, void* data) {
+                          auto* s = static_cast<Seen*>(user);
+                          s->note(s->abandoned, data, true);
+                        },
+                        &seen};
+  ThreadPool pool(options);
+  Gathering all(3);
+  EXPECT_TRUE(pool.parallel_for(3, 1, all).ok());  // both workers join
+  EXPECT_EQ(seen.enqueued, 2);
+  EXPECT_EQ(seen.started, 2);
+  EXPECT_EQ(seen.stopped, 2);
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(sum_in_parallel(pool, 1000, 1), 499500);
+  EXPECT_EQ(seen.enqueued, 402);
+  EXPECT_EQ(seen.started, seen.stopped);
+  EXPECT_EQ(seen.started + seen.abandoned, seen.enqueued);
+  EXPECT_FALSE(pool.parallel_for(1000, 1, [](int64_t, int64_t) { return Status(Code::fail, "on purpose"); }).ok());
+  EXPECT_EQ(seen.started + seen.abandoned, seen.enqueued);
+  EXPECT_EQ(seen.strange, 0);
+
+  options.work_hooks = {nullptr, nullptr, options.work_hooks.stop, nullptr, &seen};  // any may be missing
+  seen.enqueued = INTPTR_MAX;
+  ThreadPool some(options);
+  EXPECT_EQ(sum_in_parallel(some, 1000, 1), 499500);
+}
+
 TEST(ThreadPool, SharedPoolLivesAsLongAsItsHolders) {
   std::weak_ptr<ThreadPool> watch;
   {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -41,12 +42,21 @@ struct ContextNode {
   std::vector<ir::Attr> attrs;
 };
 
+// What the cache of engines had for a region.
+struct EngineNote {
+  std::string cache;   // "hit", "miss", "ignored" (an entry that cannot be used), "off"; empty: there is no cache
+  std::string reason;  // of everything but a hit
+  bool stored = false;
+  friend bool operator==(const EngineNote&, const EngineNote&) = default;
+};
+
 // What stands for a region once a compiling provider has taken it. Both tables belong to the provider.
 struct Fused {
   std::string name;
   const ops::OpDef* def = nullptr;
   const schema::Schema* schema = nullptr;
   std::shared_ptr<const ContextNode> context = nullptr;  // null: it cannot be kept in a file
+  EngineNote engine = {};
 };
 
 // What a provider answers for the nodes of a graph. Every "no" carries its reason.
@@ -69,6 +79,14 @@ class Claims {
 };
 
 enum class Level : uint8_t { none = 0, basic = 1, extended = 2, layout = 3, all = 99 };  // ORT's optimization levels
+
+// Something that a provider measured, for the session's profile. Times count from the begin of the profile.
+struct TraceEvent {
+  std::string category, name;  // "Session", "Node", "Kernel", "Api"
+  int64_t process = 0, thread = 0;
+  int64_t begin_us = 0, duration_us = 0;
+  std::vector<std::pair<std::string, std::string>> args;
+};
 
 class Provider {
  public:
@@ -95,6 +113,9 @@ class Provider {
   // Around every run of a session, if it holds nodes. The options are those of the caller, a session::RunOptions.
   virtual Status run_started(const void*) { return {}; }
   virtual Status run_ended(const void*) { return {}; }
+  // The session has a profile, which began so long ago; and, when that ends, what the provider has for it.
+  virtual Status start_profiling(int64_t) { return {}; }
+  virtual Result<std::vector<TraceEvent>> end_profiling() { return std::vector<TraceEvent>(); }
   // Settings that change while the session lives.
   virtual Status set_dynamic_options(std::span<const char* const> keys, std::span<const char* const> values) {
     static_cast<void>(values);

@@ -1,6 +1,7 @@
 #include "kernels/binary.h"
 
 #include "kernels/broadcast.h"
+#include "kernels/broadcast_gathered.h"
 #include "kernels/convert.h"
 #include "kernels/rung_test.h"
 
@@ -159,6 +160,94 @@ TEST(Binary, HalfPrecision) {
   const uint16_t one = f32_to_bf16(1.0f);
   binary(Op::add, Elem::bf16, Shape::vector_vector)(&one, &one, y.data(), 1);
   EXPECT_EQ(y[0], f32_to_bf16(2.0f));
+}
+
+template <class T>
+void check_mod(Elem type) {
+  std::mt19937_64 random(5);
+  std::uniform_real_distribution<double> exponent(-40, 70), mantissa(-2, 2);
+  std::vector<T> a, b;
+  for (int i = 0; i < 20000; ++i) {
+    a.push_back(static_cast<T>(std::ldexp(mantissa(random), static_cast<int>(exponent(random)))));
+    b.push_back(static_cast<T>(std::ldexp(mantissa(random), static_cast<int>(exponent(random)))));
+  }
+  for (double whole = -40; whole < 40; ++whole)
+    for (double by : {-7.0, -3.0, 0.1, 2.5, 9.0}) {
+      a.push_back(static_cast<T>(whole * by));
+      b.push_back(static_cast<T>(by));
+    }
+  for (T special : {T(0), T(-0.0), T(kInf), T(-kInf), T(kNan), T(1e30), T(1)})
+    for (T other : {T(0), T(-0.0), T(kInf), T(-kInf), T(kNan), T(-3)}) {
+      a.push_back(special);
+      b.push_back(other);
+    }
+  for_each_rung([&] {
+    std::vector<T> y(a.size()), m(a.size());
+    binary(Op::fmod, type, Shape::vector_vector)(a.data(), b.data(), y.data(), a.size());
+    binary(Op::mod, type, Shape::vector_vector)(a.data(), b.data(), m.data(), a.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+      const T e = std::fmod(a[i], b[i]);
+      ASSERT_TRUE((std::isnan(e) && std::isnan(y[i])) || (y[i] == e && std::signbit(y[i]) == std::signbit(e)))
+          << a[i] << " " << b[i] << " " << y[i] << " " << e;
+      const T f = e == 0 ? std::copysign(e, b[i]) : (e < 0) != (b[i] < 0) ? e + b[i] : e;
+      ASSERT_TRUE((std::isnan(f) && std::isnan(m[i])) || (m[i] == f && std::signbit(m[i]) == std::signbit(f)))
+          << a[i] << " " << b[i] << " " << m[i] << " " << f;
+    }
+  });
+}
+
+TEST(Binary, ModOfFloatsIsExact) {
+  check_mod<float>(Elem::f32);
+  check_mod<double>(Elem::f64);
+}
+
+TEST(Binary, DivisionOfI32IsExact) {
+  std::vector<int32_t> a, b;
+  std::mt19937 random(9);
+  for (int32_t x : {INT32_MIN, INT32_MIN + 1, -7, -1, 0, 1, 7, INT32_MAX - 1, INT32_MAX})
+    for (int32_t y : {INT32_MIN, -3, -1, 0, 1, 3, INT32_MAX}) a.push_back(x), b.push_back(y);
+  for (int i = 0; i < 5000; ++i) {
+    a.push_back(static_cast<int32_t>(random()));
+    b.push_back(static_cast<int32_t>(random()) >> (i % 31));
+    const int64_t product = int64_t{b.back()} * (i % 100);
+    a.push_back(static_cast<int32_t>(product));
+    b.push_back(b.back());
+  }
+  for_each_rung([&] {
+    std::vector<int32_t> q(a.size()), r(a.size()), m(a.size());
+    binary(Op::div, Elem::i32, Shape::vector_vector)(a.data(), b.data(), q.data(), a.size());
+    binary(Op::fmod, Elem::i32, Shape::vector_vector)(a.data(), b.data(), r.data(), a.size());
+    binary(Op::mod, Elem::i32, Shape::vector_vector)(a.data(), b.data(), m.data(), a.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+      const int64_t x = a[i], y = b[i], rest = y ? x % y : 0;
+      ASSERT_EQ(q[i], y ? static_cast<int32_t>(x / y) : 0) << x << " " << y;
+      ASSERT_EQ(r[i], rest) << x << " " << y;
+      ASSERT_EQ(m[i], rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest) << x << " " << y;
+    }
+  });
+}
+
+TEST(Binary, GatheredBroadcastIsTheSame) {
+  for_each_rung([] {
+    const std::vector<std::pair<std::vector<int64_t>, std::vector<int64_t>>> cases = {
+        {{37, 3, 29}, {29}}, {{37, 3, 29}, {37, 3, 1}}, {{40, 1}, {1, 30}}, {{1, 3, 29}, {37, 1, 1}}, {{600, 2}, {2}}};
+    for (const auto& [left, right] : cases) {
+      BroadcastPlan plan;
+      const int64_t* shapes[] = {left.data(), right.data()};
+      const int ranks[] = {static_cast<int>(left.size()), static_cast<int>(right.size())};
+      ASSERT_TRUE(broadcast_plan(2, shapes, ranks, plan));
+      std::vector<uint16_t> a(4000), b(4000), y(static_cast<size_t>(plan.elements)), z(y.size());
+      const auto values = random_floats(4000);
+      f32_to_f16(values.data(), a.data(), 4000);
+      f32_to_f16(values.data() + 1, b.data(), 3999);
+      broadcast_binary(plan, 0, plan.elements, binary(Op::sub, Elem::f16, plan.shape()), a.data(), b.data(), y.data(),
+                       2, 2);
+      const BinaryFn fn = binary(Op::sub, Elem::f16, Shape::vector_vector);
+      broadcast_gathered(plan, 0, 11, fn, a.data(), b.data(), z.data(), 2);
+      broadcast_gathered(plan, 11, plan.elements, fn, a.data(), b.data(), z.data(), 2);
+      EXPECT_EQ(y, z);
+    }
+  });
 }
 
 }  // namespace

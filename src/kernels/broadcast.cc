@@ -1,9 +1,11 @@
 // Broadcast plans (merging dimensions) and the loops over them.
 #include "kernels/broadcast.h"
 
+#include <cstring>
 #include <utility>
 
 #include "base/checked_math.h"
+#include "kernels/broadcast_gathered.h"
 #include "kernels/copy.h"
 
 namespace trunnion::kernels {
@@ -97,6 +99,41 @@ void broadcast_binary(const BroadcastPlan& plan, int64_t begin, int64_t end, Bin
     fn(left + static_cast<size_t>(offset[0]) * in_size, right + static_cast<size_t>(offset[1]) * in_size,
        out + static_cast<size_t>(at) * out_size, static_cast<size_t>(n));
   });
+}
+
+void broadcast_gathered(const BroadcastPlan& plan, int64_t begin, int64_t end, BinaryFn fn, const uint16_t* a,
+                        const uint16_t* b, void* y, size_t out_size) {
+  constexpr int64_t kBlock = 1024, kSlack = 16;
+  uint16_t buffer[2][kBlock + kSlack];
+  const uint16_t* in[2] = {a, b};
+  bool whole[2];  // as the output lies
+  for (int i = 0; i < 2; ++i) {
+    int64_t stride = 1;
+    whole[i] = true;
+    for (int d = plan.rank - 1; d >= 0; --d) {
+      whole[i] &= plan.stride[i][d] == stride;
+      stride *= plan.dim[d];
+    }
+  }
+  for (int64_t at = begin; at < end; at += kBlock) {
+    const int64_t n = end - at < kBlock ? end - at : kBlock;
+    broadcast_rows(plan, at, at + n, [&](const int64_t* offset, int64_t row, int64_t count) {
+      for (int i = 0; i < 2; ++i) {
+        if (whole[i]) continue;
+        uint16_t* to = buffer[i] + (row - at);
+        const uint16_t* from = in[i] + offset[i];
+        if (plan.inner_stride(i)) {
+          std::memcpy(to, from, static_cast<size_t>(count) * sizeof(uint16_t));
+        } else {  // up to kSlack - 1 too many: the next row overwrites them
+          uint16_t same[kSlack];
+          for (uint16_t& v : same) v = *from;
+          for (int64_t k = 0; k < count; k += kSlack) std::memcpy(to + k, same, sizeof(same));
+        }
+      }
+    });
+    fn(whole[0] ? a + at : buffer[0], whole[1] ? b + at : buffer[1],
+       static_cast<char*>(y) + static_cast<size_t>(at) * out_size, static_cast<size_t>(n));
+  }
 }
 
 void broadcast_where(const BroadcastPlan& plan, int64_t begin, int64_t end, const bool* condition, const void* a,

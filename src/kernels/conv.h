@@ -24,6 +24,8 @@ struct ConvShape {
   int64_t dilation[3] = {1, 1, 1};
   int64_t pad_begin[3] = {0, 0, 0};
   int winograd = 0;  // 2 or 4: F(2x2) or F(4x4) of a shape that conv_winograd_fits; decides the order of packed weights
+  int bf16 =
+      0;  // planes of bfloat16 that factors may be split into (gemm_bf16.h, gemm_split.h), if the CPU gains by it
 };
 
 // Whether a convolution can run as Winograd: 3x3 over two dimensions, stride 1, one group, a vector of channels at
@@ -36,11 +38,17 @@ enum class ConvAlgorithm : unsigned char {
   direct,    // depthwise and small groups: vectorised over output channels
   subpixel,  // transposed: one implicit GEMM per output phase
   winograd,  // fewer multiplications for 3x3, where the shape asks for it
+  split,     // implicit GEMM on planes of bfloat16
 };
 
 // Everything that follows from the shape and the rung. `tiles` depends on `threads` too, the rest does not.
 struct ConvPlan {
-  ConvShape shape;  // always rank 3: lower ranks got leading dimensions of 1
+  // Always rank 3: lower ranks got leading dimensions of 1. bf16 is left only where it is done; with rounds_x
+  // cin counts pairs of channels.
+  ConvShape shape;
+  int64_t channels_in = 0;  // of x
+  bool rounds_x = false;    // conv_tile wants x as conv_round_x makes it
+  int64_t x_stride = 0;     // floats from pixel to pixel of that
   ConvAlgorithm algorithm = ConvAlgorithm::indirect;
   int64_t packed_size = 0;  // floats of packed weights, 64-byte aligned memory
   int64_t pack_units = 0;   // how many parts conv_pack can be split into
@@ -71,6 +79,9 @@ struct ConvArgs {
   int64_t y_pixel_stride = 0;  // floats from pixel to pixel, >= cout: y may be a slice of a concatenation
   Epilogue epilogue;           // bias_col has cout entries, residual_ld is its pixel stride, bias_row is not used
 };
+
+// Rounds pixels [begin, end) of x to pairs of bfloat16, plan.x_stride floats a pixel, for plans with rounds_x.
+void conv_round_x(const ConvPlan& plan, const float* x, int64_t x_pixel_stride, int64_t begin, int64_t end, float* out);
 
 // Computes tiles [tile_begin, tile_end); scratch belongs to this call alone.
 void conv_tile(const ConvPlan& plan, const ConvArgs& args, int64_t tile_begin, int64_t tile_end, void* scratch);

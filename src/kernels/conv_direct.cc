@@ -40,9 +40,33 @@ bool inside(const TapLine& line, const Tap& tap, int64_t j) {
   return at >= 0 && at < line.in;
 }
 
+// Depthwise with taps side by side: pixels share columns.
+bool is_window(const ConvShape& s) {
+  return !s.transposed && s.groups == s.cin && s.cin == s.cout && s.dilation[2] == 1 &&
+         has_window(s.kernel[2], s.stride[2]);
+}
+
 int64_t lines_of(const ConvShape& s) {  // of the largest phase
   return s.batch * conv_ceil_div(s.out[0], s.transposed ? s.stride[0] : 1) *
          conv_ceil_div(s.out[1], s.transposed ? s.stride[1] : 1);
+}
+
+// A line of output pixels, in blocks that share their columns. Rows of taps are set, as offsets from `image`.
+void run_window_line(const ConvArgs& args, const ConvShape& s, const float* image, int64_t out_line, WindowArgs& g) {
+  const int64_t width = s.out[2], blocks = conv_ceil_div(width, kWindowPixels);
+  g.taps_x = static_cast<int>(s.kernel[2]);
+  g.stride = static_cast<int>(s.stride[2]);
+  for (int64_t i = 0; i < blocks; ++i) {
+    const int64_t j = even_part_begin(width, blocks, i), column = j * s.stride[2] - s.pad_begin[2];
+    const int64_t pixel = out_line + j;
+    g.pixels = even_part_begin(width, blocks, i + 1) - j;
+    g.x = image + column * args.x_pixel_stride;
+    g.column_begin = -column;
+    g.column_end = s.in[2] - column;
+    g.y = args.y + pixel * args.y_pixel_stride;
+    g.residual = args.epilogue.residual ? args.epilogue.residual + pixel * args.epilogue.residual_ld : nullptr;
+    direct_table().window(g);
+  }
 }
 
 }  // namespace
@@ -66,16 +90,20 @@ void conv_direct_plan(ConvPlan& plan, int threads) {
       ((s.kernel[0] + s.kernel[1] + s.kernel[2]) * static_cast<int64_t>(sizeof(Tap)) + taps * 16 + 63) / 64 * 64);
   const int64_t lines = lines_of(s), phases = conv_phases(s);
   if (lines == 0 || s.out[2] == 0) return;
+  TileWork work;
+  work.rows = lines;
+  work.cols = conv_ceil_div(s.cout, lanes);
   // Bound by memory: a multiply-add counts as four of a GEMM.
-  const double work = 4.0 * static_cast<double>(s.batch * conv_out_pixels(s)) * static_cast<double>(s.cout) *
-                      static_cast<double>(taps * (s.cin / s.groups)) / static_cast<double>(phases);
-  const int64_t wanted = conv_ceil_div(tiles_wanted(work, threads), phases);
-  plan.row_step = conv_ceil_div(lines, wanted < lines ? wanted : lines);
-  plan.row_tiles = conv_ceil_div(lines, plan.row_step);
-  const int64_t vectors = conv_ceil_div(s.cout, lanes);
-  plan.col_step = conv_ceil_div(vectors, conv_ceil_div(wanted, plan.row_tiles)) * lanes;
-  plan.col_tiles = conv_ceil_div(s.cout, plan.col_step);
-  plan.tiles = phases * plan.row_tiles * plan.col_tiles;
+  work.cell = 4.0 * static_cast<double>(lanes * taps * (s.cin / s.groups)) *
+              static_cast<double>(s.batch * conv_out_pixels(s)) / static_cast<double>(phases * lines);
+  work.cell_moved = work.cell / static_cast<double>(taps);
+  work.row_read = work.cell / 2;  // a line is read best in one piece
+  const TileGrid grid = cut_into_tiles(work, static_cast<int>(conv_ceil_div(threads, phases)));
+  plan.row_step = grid.row_step;
+  plan.row_tiles = grid.row_tiles;
+  plan.col_step = grid.col_step * lanes;
+  plan.col_tiles = grid.col_tiles;
+  plan.tiles = phases * grid.count();
 }
 
 void conv_direct_tile(const ConvPlan& plan, const ConvArgs& args, int64_t tile, void* scratch) {
@@ -92,7 +120,7 @@ void conv_direct_tile(const ConvPlan& plan, const ConvArgs& args, int64_t tile, 
   const DirectTable& table = direct_table();
   Epilogue epilogue = args.epilogue;
   epilogue.bias_row = nullptr;
-  DirectArgs g;
+  WindowArgs g;
   g.w = args.packed;
   g.x_offset = x_offset;
   g.w_offset = w_offset;
@@ -104,6 +132,8 @@ void conv_direct_tile(const ConvPlan& plan, const ConvArgs& args, int64_t tile, 
   g.y_step = lines.x.step() * args.y_pixel_stride;
   g.residual_step = lines.x.step() * epilogue.residual_ld;
   g.epilogue = &epilogue;
+  const bool window = is_window(s);
+  if (window) g.x_step = args.x_pixel_stride;
 
   const int64_t line_begin = tile / plan.col_tiles % plan.row_tiles * plan.row_step, all = s.batch * zn * yn;
   const int64_t line_end = line_begin + plan.row_step < all ? line_begin + plan.row_step : all;
@@ -121,6 +151,21 @@ void conv_direct_tile(const ConvPlan& plan, const ConvArgs& args, int64_t tile, 
       const int64_t oz = lines.z.phase + jz * lines.z.step(), oy = lines.y.phase + jy * lines.y.step();
       const int64_t out_line = ((batch * s.out[0] + oz) * s.out[1] + oy) * s.out[2] + lines.x.phase;
       const float* image = args.x + batch * conv_in_pixels(s) * args.x_pixel_stride;
+      if (window) {
+        g.taps = 0;
+        for (int64_t a = 0; a < nz; ++a) {
+          if (!inside(lines.z, zs[a], jz)) continue;
+          for (int64_t b = 0; b < ny; ++b) {
+            if (!inside(lines.y, ys[b], jy)) continue;
+            const int64_t z = zs[a].first + jz * lines.z.advance(), y = ys[b].first + jy * lines.y.advance();
+            x_offset[g.taps] = (z * s.in[1] + y) * s.in[2] * args.x_pixel_stride;
+            w_offset[g.taps] = (zs[a].k * s.kernel[1] + ys[b].k) * s.kernel[2] * s.cout;
+            ++g.taps;
+          }
+        }
+        run_window_line(args, s, image, out_line, g);
+        continue;
+      }
       for (int64_t j = 0; j < xn;) {
         const int64_t end = next_change(lines.x, xs, nx, j);
         g.taps = 0;

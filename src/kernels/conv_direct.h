@@ -26,10 +26,21 @@ struct DirectArgs {
   const Epilogue* epilogue = nullptr;  // bias_col at channel 0
 };
 
+// Depthwise, with taps side by side along the line: `pixels` <= kWindowPixels output pixels that share the input
+// columns around them. A tap stands for a row of taps: x_offset leads to the first column, w_offset to the first
+// weight. Columns outside of [column_begin, column_end) are padding and not read. x_step is from column to column.
+struct WindowArgs : DirectArgs {
+  int taps_x = 0, stride = 0;
+  int64_t column_begin = 0, column_end = 0;
+};
+inline constexpr int kWindowPixels = 8;
+
 struct DirectTable {
   int64_t lanes;
   void (*run)(const DirectArgs&);
+  void (*window)(const WindowArgs&);
 };
+bool has_window(int64_t taps_x, int64_t stride);  // whether there is a kernel
 const DirectTable& direct_table();
 
 }  // namespace trunnion::kernels

@@ -23,11 +23,22 @@ constexpr int kPixels = 8;
 #define TRN_EACH_PIXEL _Pragma("GCC unroll 8") for (int p = 0; p < P; ++p)
 #define TRN_EACH_VECTOR _Pragma("GCC unroll 8") for (int q = 0; q < Q; ++q)
 
-// Bias and bounds only: what most convolutions have.
+// Bias and activation only: what most convolutions have.
 HWY_INLINE bool is_simple(const DirectArgs& g) {
   const Epilogue& e = *g.epilogue;
-  return e.alpha == 1.0f && e.beta == 0.0f && !g.residual &&
-         (e.activation == Activation::none || e.activation == Activation::relu || e.activation == Activation::clip);
+  return e.alpha == 1.0f && e.beta == 0.0f && !g.residual;
+}
+
+template <Activation kActivation>
+void activate_stored(const Epilogue& e, float* sums, int64_t count) {
+  for (int64_t i = 0; i < count; i += static_cast<int64_t>(hn::Lanes(df)))
+    hn::Store(epilogue::activate(kActivation, hn::Load(df, sums + i), e.a, e.b), df, sums + i);
+}
+
+// An activation that does not fit between a tile and its stores.
+HWY_NOINLINE void activate_sums(const Epilogue& e, float* sums, int64_t count) {
+  epilogue::with_activation(e.activation,
+                            [&]<Activation kActivation>() HWY_ATTR { activate_stored<kActivation>(e, sums, count); });
 }
 
 // The general epilogue, out of registers: sums holds a vector per pixel.
@@ -64,8 +75,13 @@ HWY_INLINE void finish_all(const DirectArgs& g, V* sum, int64_t c, int64_t pixel
     const auto zero = hn::Zero(df);
     if (e.activation == Activation::relu) {
       TRN_EACH_PIXEL sum[p] = hn::Max(zero, sum[p]);
-    } else {
+    } else if (e.activation == Activation::clip) {
       TRN_EACH_PIXEL sum[p] = epilogue::bound(sum[p], e.a, e.b);
+    } else {
+      HWY_ALIGN float sums[P * kMaxLanes];
+      TRN_EACH_PIXEL hn::Store(sum[p], df, sums + p * hn::Lanes(df));
+      activate_sums(e, sums, P * static_cast<int64_t>(hn::Lanes(df)));
+      TRN_EACH_PIXEL sum[p] = hn::Load(df, sums + p * hn::Lanes(df));
     }
   }
   float* y = g.y + pixel * g.y_step + c;
@@ -163,6 +179,57 @@ void run_grouped(const DirectArgs& g) {
   }
 }
 
+// One vector of channels of P pixels: every column of a row of the window is loaded once.
+template <int KX, int S, int P, bool kWhole>
+HWY_INLINE void window_vector(const WindowArgs& g, int64_t c, int64_t n) {
+  constexpr int kColumns = (P - 1) * S + KX;
+  V sum[P];
+  TRN_EACH_PIXEL sum[p] = hn::Zero(df);
+  const int64_t step = g.x_step, channels = g.channels, begin = g.column_begin, end = g.column_end;
+  for (int64_t row = 0; row < g.taps; ++row) {
+    const float* x = g.x + g.x_offset[row] + c;
+    const float* w = g.w + g.w_offset[row] + c;
+    V in[kColumns];
+    _Pragma("GCC unroll 32") for (int i = 0; i < kColumns; ++i) {
+      in[i] = kWhole || (i >= begin && i < end) ? load_part(x + i * step, n) : hn::Zero(df);
+    }
+    _Pragma("GCC unroll 8") for (int k = 0; k < KX; ++k) {
+      const V weight = load_part(w + k * channels, n);
+      TRN_EACH_PIXEL sum[p] = hn::MulAdd(in[p * S + k], weight, sum[p]);
+    }
+  }
+  const float* bias = g.epilogue->bias_col;
+  finish_all<P>(g, sum, c, 0, n, bias ? load_part(bias + c, n) : hn::Zero(df));
+}
+
+template <int KX, int S, int P>
+void window(const WindowArgs& g) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(df)), last = g.channel_end - lanes;
+  int64_t c = g.channel_begin;
+  if (g.column_begin <= 0 && g.column_end >= (P - 1) * S + KX) {
+    for (; c <= last; c += lanes) window_vector<KX, S, P, true>(g, c, lanes);
+  } else {
+    for (; c <= last; c += lanes) window_vector<KX, S, P, false>(g, c, lanes);
+  }
+  if (c < g.channel_end) window_vector<KX, S, P, false>(g, c, g.channel_end - c);
+}
+
+template <int KX, int S>
+void window_of(const WindowArgs& g) {
+  constexpr void (*kBySize[])(const WindowArgs&) = {nullptr,          window<KX, S, 1>, window<KX, S, 2>,
+                                                    window<KX, S, 3>, window<KX, S, 4>, window<KX, S, 5>,
+                                                    window<KX, S, 6>, window<KX, S, 7>, window<KX, S, 8>};
+  kBySize[g.pixels](g);
+}
+
+void run_window(const WindowArgs& g) {
+  if (g.taps_x == 3) {
+    g.stride == 1 ? window_of<3, 1>(g) : window_of<3, 2>(g);
+  } else {
+    g.stride == 1 ? window_of<5, 1>(g) : window_of<5, 2>(g);
+  }
+}
+
 #undef TRN_EACH_PIXEL
 #undef TRN_EACH_VECTOR
 
@@ -176,12 +243,13 @@ void run(const DirectArgs& g) {
 
 }  // namespace
 
-constexpr DirectTable kDirectTable = {static_cast<int64_t>(HWY_LANES(float)), &run};
+constexpr DirectTable kDirectTable = {static_cast<int64_t>(HWY_LANES(float)), &run, &run_window};
 }  // namespace trunnion::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace trunnion::kernels {
 const DirectTable& direct_table() { TRN_RUNG_TABLE(kDirectTable) }
+bool has_window(int64_t taps_x, int64_t stride) { return (taps_x == 3 || taps_x == 5) && (stride == 1 || stride == 2); }
 }  // namespace trunnion::kernels
 #endif

@@ -98,6 +98,12 @@ void conv_winograd_plan(ConvPlan& plan, int threads);
 void conv_winograd_pack(const ConvPlan& plan, const float* weights, int64_t panel, float* packed);
 void conv_winograd_tile(const ConvPlan& plan, const ConvArgs& args, int64_t tile, void* scratch);
 
+// On planes of bfloat16; a unit of packing is one panel.
+bool conv_split_fits(const ConvShape& shape);
+void conv_split_plan(ConvPlan& plan, int threads);
+void conv_split_pack(const ConvPlan& plan, const float* weights, int64_t panel, float* packed);
+void conv_split_tile(const ConvPlan& plan, const ConvArgs& args, int64_t tile, void* scratch);
+
 // Whether the direct algorithm can and should run this shape.
 bool conv_direct_fits(const ConvShape& shape);
 

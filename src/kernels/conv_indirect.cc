@@ -1,11 +1,13 @@
 // Implicit-GEMM convolution: the rows of A are output pixels, reached through pointers per (pixel, tap) that are built
 // for a few blocks of pixels at a time. A transposed convolution is one such GEMM per output phase (sub-pixel split).
 // With few input channels the innermost taps of a pixel are read as one segment; pixels at the border are then copied.
+#include <algorithm>
 #include <cstring>
 
 #include "kernels/conv_geometry.h"
 #include "kernels/conv_walk.h"
 #include "kernels/gemm.h"
+#include "kernels/gemm_bf16_table.h"
 #include "kernels/gemm_pack.h"
 
 namespace trunnion::kernels {
@@ -48,7 +50,7 @@ class TileRun {
       : plan_(plan),
         args_(args),
         s_(plan.shape),
-        table_(gemm_micro_table()),
+        table_(s_.bf16 != 0 ? bf16_table()->micro : gemm_micro_table()),
         parts_(scratch_parts(plan)),
         base_(static_cast<char*>(scratch)),
         walk_(s_, phase, args.x, args.x_pixel_stride, reinterpret_cast<float*>(base_ + parts_.zeros),
@@ -127,30 +129,39 @@ class TileRun {
 
   // Pointers of n neighbouring pixels of a line where all taps along x are one segment.
   void point_merged(int64_t line, int64_t j, int64_t n, const float** rows) {
-    const int64_t advance = walk_.lines.x.advance(), length = walk_.x.count * s_.cin;
+    const int64_t advance = walk_.lines.x.advance(), count = walk_.x.count;
+    const int64_t x = walk_.x.at[0] + j * advance, step = advance * s_.cin;
+    // Pixels [whole, behind) see the input with all taps.
+    const int64_t whole = x < 0 ? std::min(n, conv_ceil_div(-x, advance)) : 0;
+    const int64_t reach = s_.in[2] - count - x;
+    const int64_t behind = reach < 0 ? whole : std::max(whole, std::min(n, reach / advance + 1));
     for (int64_t a = 0; a < walk_.z.count; ++a) {
       for (int64_t b = 0; b < walk_.y.count; ++b, rows += kRowSlots) {
         const float* in = walk_.input_line(line, walk_.z.at[a], walk_.y.at[b]);
-        for (int64_t i = 0; i < n; ++i) {
-          const int64_t x = walk_.x.at[0] + (j + i) * advance;
-          if (!in || x + walk_.x.count <= 0 || x >= s_.in[2]) {
-            rows[i] = walk_.outside;
-          } else if (x >= 0 && x + walk_.x.count <= s_.in[2]) {
-            rows[i] = in + x * s_.cin;
-          } else {
-            const int64_t before = x < 0 ? -x : 0;
-            const int64_t end = x + walk_.x.count < s_.in[2] ? walk_.x.count : s_.in[2] - x;
-            float* to = copies_ + copied_ * length;
-            ++copied_;
-            std::memset(to, 0, static_cast<size_t>(before * s_.cin) * sizeof(float));
-            std::memcpy(to + before * s_.cin, in + (x + before) * s_.cin,
-                        static_cast<size_t>((end - before) * s_.cin) * sizeof(float));
-            std::memset(to + end * s_.cin, 0, static_cast<size_t>((walk_.x.count - end) * s_.cin) * sizeof(float));
-            rows[i] = to;
-          }
+        if (!in) {
+          for (int64_t i = 0; i < n; ++i) rows[i] = walk_.outside;
+          continue;
         }
+        for (int64_t i = 0; i < whole; ++i) rows[i] = copy_border(in, x + i * advance);
+        const float* at = in + x * s_.cin + whole * step;
+        for (int64_t i = whole; i < behind; ++i, at += step) rows[i] = at;
+        for (int64_t i = behind; i < n; ++i) rows[i] = copy_border(in, x + i * advance);
       }
     }
+  }
+
+  // The segment of a pixel at column x of an input line, some of whose taps are padding.
+  const float* copy_border(const float* in, int64_t x) {
+    const int64_t count = walk_.x.count;
+    if (x + count <= 0 || x >= s_.in[2]) return walk_.outside;
+    const int64_t before = x < 0 ? -x : 0, end = std::min(count, s_.in[2] - x);
+    float* to = copies_ + copied_ * count * s_.cin;
+    ++copied_;
+    std::memset(to, 0, static_cast<size_t>(before * s_.cin) * sizeof(float));
+    std::memcpy(to + before * s_.cin, in + (x + before) * s_.cin,
+                static_cast<size_t>((end - before) * s_.cin) * sizeof(float));
+    std::memset(to + end * s_.cin, 0, static_cast<size_t>((count - end) * s_.cin) * sizeof(float));
+    return to;
   }
 
   // Computes the blocks gathered so far; columns are groups when there are several.
@@ -186,6 +197,7 @@ class TileRun {
       }
     }
     run_.block_count = 0;
+    run_.fetch_b = gemm.n * taps * gemm.cin * gemm.groups > kNearFloats;
     copied_ = 0;
   }
 
@@ -223,27 +235,29 @@ void conv_indirect_plan(ConvPlan& plan, int threads) {
   const int64_t phases = conv_phases(s), pixels = s.batch * conv_out_pixels(s);
   if (pixels == 0) return;
   const int64_t cols = gemm.groups > 1 ? gemm.groups : gemm.n;
-  if (phases == 1 && gemm.groups == 1) {
-    const GemmGrid grid = gemm_grid(pixels, gemm.n, k, threads);
-    plan.row_step = grid.row_step;
-    plan.row_tiles = grid.row_tiles;
-    plan.col_step = grid.col_step;
-    plan.col_tiles = grid.col_tiles;
-  } else {
-    // About the number of tiles that a GEMM of the same work would get; rows first, then columns.
-    const double work = static_cast<double>(pixels) * static_cast<double>(k) * static_cast<double>(s.cout);
-    const int64_t wanted = conv_ceil_div(tiles_wanted(work, threads), phases);
-    const int64_t lines = s.batch * conv_ceil_div(s.out[0], s.transposed ? s.stride[0] : 1) *
-                          conv_ceil_div(s.out[1], s.transposed ? s.stride[1] : 1);
-    const int64_t rows = phases == 1 ? pixels : lines;
-    const int64_t most = conv_ceil_div(rows, phases == 1 ? 2 * table.max_rows : 1);
-    plan.row_step = conv_ceil_div(rows, wanted < most ? wanted : most);
-    plan.row_tiles = conv_ceil_div(rows, plan.row_step);
-    const int64_t col_unit = gemm.groups > 1 ? 1 : int64_t{kPanelGroup} * table.width;
-    plan.col_step = conv_round_up(conv_ceil_div(cols, conv_ceil_div(wanted, plan.row_tiles)), col_unit);
-    plan.col_tiles = conv_ceil_div(cols, plan.col_step);
+  // Phases are cut by lines, and groups are never cut in two.
+  const int64_t lines = s.batch * conv_ceil_div(s.out[0], s.transposed ? s.stride[0] : 1) *
+                        conv_ceil_div(s.out[1], s.transposed ? s.stride[1] : 1);
+  const int64_t rows = phases == 1 ? pixels : lines, unit = gemm.groups > 1 ? gemm.n : table.width;
+  TileWork work = product_work(table, rows, gemm.n, k, unit);
+  if (phases > 1) {
+    const double line = static_cast<double>(pixels) / static_cast<double>(phases * lines);
+    work.cell *= line;
+    work.row_read *= line;
+    work.row_block = 1;
+    work.row_block_extra = 1.0 / line;
   }
-  plan.tiles = phases * plan.row_tiles * plan.col_tiles;
+  if (gemm.groups > 1) {
+    work.cols = gemm.groups;
+    work.row_read = 0;  // each group has channels of its own
+    work.cell += 3.0 * static_cast<double>(k);
+  }
+  const TileGrid grid = cut_into_tiles(work, static_cast<int>(conv_ceil_div(threads, phases)));
+  plan.row_step = grid.row_step;
+  plan.row_tiles = grid.row_tiles;
+  plan.col_step = gemm.groups > 1 ? grid.col_step : grid.col_tiles == 1 ? cols : grid.col_step * unit;
+  plan.col_tiles = grid.col_tiles;
+  plan.tiles = phases * grid.count();
 }
 
 void conv_indirect_tile(const ConvPlan& plan, const ConvArgs& args, int64_t tile, void* scratch) {

@@ -176,8 +176,6 @@ ConvInt8Plan conv_int8_plan(const ConvShape& shape, int threads) {
   const Int8MicroTable& t = int8_micro_table();
   const Group group = group_of(s);
   const int64_t pixels = s.batch * conv_out_pixels(s), lines = s.batch * s.out[0] * s.out[1];
-  // A multiply-add costs about a quarter of a fp32 one, in a depthwise kernel about as much.
-  const double work = static_cast<double>(pixels) * static_cast<double>(s.cout) * static_cast<double>(group.k);
   if (s.groups > 1 && group.cin == 1 && group.n == 1) {
     plan.depthwise = true;
     plan.packed_size = group.k * s.cout * static_cast<int64_t>(sizeof(int16_t));
@@ -189,9 +187,14 @@ ConvInt8Plan conv_int8_plan(const ConvShape& shape, int threads) {
       plan.scratch_size = static_cast<size_t>(int8_depthwise_scratch_size(s));
     }
     if (pixels == 0) return plan;
-    const int64_t wanted = tiles_wanted(work, threads);
-    plan.row_step = int8_ceil_div(lines, wanted < lines ? wanted : lines);
-    plan.row_tiles = int8_ceil_div(lines, plan.row_step);
+    TileWork work;
+    work.rows = lines;
+    work.cols = 1;
+    // A multiply-add costs about as much as a fp32 one in a product; elsewhere a quarter of it.
+    work.cell = static_cast<double>(pixels / lines) * static_cast<double>(s.cout) * static_cast<double>(group.k);
+    const TileGrid grid = cut_into_tiles(work, threads);
+    plan.row_step = grid.row_step;
+    plan.row_tiles = grid.row_tiles;
     plan.col_step = s.cout;
     plan.col_tiles = 1;
     plan.tiles = plan.row_tiles;

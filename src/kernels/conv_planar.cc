@@ -184,7 +184,7 @@ bool conv_planar_fits(const ConvShape& shape) {
   return s.cin <= kMostCin;
 }
 
-ConvPlanarPlan conv_planar_plan(const ConvShape& shape) {
+ConvPlanarPlan conv_planar_plan(const ConvShape& shape, int threads) {
   ConvPlanarPlan plan;
   plan.shape = conv_with_rank_3(shape);
   const ConvShape& s = plan.shape;
@@ -197,6 +197,18 @@ ConvPlanarPlan conv_planar_plan(const ConvShape& shape) {
     const int64_t channels = is_depthwise(s) ? 1 : s.cin, row = channels * row_floats(plan);
     const int64_t fit = kBandFloats / row - (s.kernel[1] - 1) * s.dilation[1] - 1;
     plan.band_rows = std::min(rows, fit < 0 ? 4 : std::max<int64_t>(4, fit / s.stride[1] / 4 * 4));
+    if (!is_depthwise(s)) {
+      // Four lines run at once; the halo of a band is copied twice.
+      TileWork work;
+      work.rows = rows * s.batch;
+      work.cols = 1;
+      work.cell = static_cast<double>(s.out[2] * s.cout * s.cin * conv_taps(s));
+      work.row_block = 4;
+      work.row_block_extra = 0.5;
+      work.most_rows = plan.band_rows;
+      const int64_t step = cut_into_tiles(work, threads).row_step;
+      plan.band_rows = std::min(plan.band_rows, conv_round_up(step, 4));
+    }
     plan.band_in = (plan.band_rows - 1) * s.stride[1] + (s.kernel[1] - 1) * s.dilation[1] + 1;
     plan.scratch_size = static_cast<size_t>(conv_round_up((plan.band_in * row + kSlack) * 4, 64));
   }

@@ -24,7 +24,7 @@ struct ConvPlanarPlan {
 
 // Whether this kernel can and should run a shape whose x and y are planes.
 bool conv_planar_fits(const ConvShape& shape);
-ConvPlanarPlan conv_planar_plan(const ConvShape& shape);
+ConvPlanarPlan conv_planar_plan(const ConvShape& shape, int threads);
 // ONNX weights.
 void conv_planar_pack(const ConvPlanarPlan& plan, const float* weights, float* packed);
 

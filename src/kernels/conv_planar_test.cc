@@ -51,11 +51,11 @@ std::vector<double> by_definition(const ConvShape& s, const std::vector<float>& 
   return y;
 }
 
-void check(const ConvShape& s) {
+void check(const ConvShape& s, int threads) {
   SCOPED_TRACE(testing::Message() << "cin " << s.cin << " cout " << s.cout << " columns " << s.in[1] << " kernel "
                                   << s.kernel[1] << " stride " << s.stride[1] << " transposed " << s.transposed);
   ASSERT_TRUE(conv_planar_fits(s));
-  const ConvPlanarPlan plan = conv_planar_plan(s);
+  const ConvPlanarPlan plan = conv_planar_plan(s, threads);
   // Exactly as large as they are, so that a sanitizer sees what is read behind their end.
   const std::vector<float> x = random_floats(static_cast<size_t>(s.batch * s.cin * s.in[0] * s.in[1]));
   const std::vector<float> w =
@@ -73,6 +73,10 @@ void check(const ConvShape& s) {
   const std::vector<double> exact = by_definition(s, x, w, bias);
   for (size_t i = 0; i < count; ++i) ASSERT_NEAR(y[i], std::max(0.0, exact[i]), 2e-4) << i;
   EXPECT_EQ(y[count], 77.0f);
+}
+
+void check(const ConvShape& s) {
+  for (int threads : {1, 3}) check(s, threads);
 }
 
 TEST(ConvPlanar, Depthwise) {

@@ -13,6 +13,8 @@
 
 #include "base/cpu_info.h"
 #include "kernels/gemm.h"
+#include "kernels/gemm_split_emulated.h"
+#include "kernels/half.h"
 
 namespace trunnion::kernels {
 namespace {
@@ -32,6 +34,9 @@ class Buffer {
   void fill(std::mt19937& random) {
     std::uniform_real_distribution<float> values(-1.0f, 1.0f);
     for (int64_t i = 0; i < n_; ++i) data_[16 + i] = values(random);
+  }
+  void round_to_bf16() {
+    for (int64_t i = 0; i < n_; ++i) data_[16 + i] = half::from_bf16(half::to_bf16(data_[16 + i]));
   }
 
  private:
@@ -139,20 +144,24 @@ ConvPlan cut(const ConvPlan& plan) {
   if (p.block_tiles > 0) p.row_step = std::min(p.row_step, p.block_tiles);
   p.row_tiles = (rows + p.row_step - 1) / p.row_step;
   const bool by_group = p.algorithm != ConvAlgorithm::direct && p.shape.groups / p.group_step > 1;
-  p.col_step = std::min(cols, by_group ? 1 : gemm_panel_width());  // the vector length divides it
+  p.col_step =
+      std::min(cols, by_group                              ? 1
+                     : p.algorithm == ConvAlgorithm::split ? kSplitPanel
+                                                           : gemm_panel_width());  // the vector length divides it
   p.col_tiles = (cols + p.col_step - 1) / p.col_step;
   p.tiles = phases * p.row_tiles * p.col_tiles;
   return p;
 }
 
-void check(const Case& t) {
+void check_one(const Case& t) {
   const ConvShape& s = t.shape;
   const ConvPlan plan = conv_plan(s, 1), split = cut(plan);
   SCOPED_TRACE(testing::Message() << rung_name(active_rung()) << " algorithm " << static_cast<int>(plan.algorithm)
-                                  << " rank " << s.rank << " cin " << s.cin << " cout " << s.cout << " groups "
-                                  << s.groups << " transposed " << s.transposed << " in " << s.in[0] << "x" << s.in[1]
-                                  << "x" << s.in[2] << " kernel " << s.kernel[0] << "x" << s.kernel[1] << "x"
-                                  << s.kernel[2] << " stride " << s.stride[0] << " dilation " << s.dilation[0]);
+                                  << " bf16 " << plan.shape.bf16 << " rank " << s.rank << " cin " << s.cin << " cout "
+                                  << s.cout << " groups " << s.groups << " transposed " << s.transposed << " in "
+                                  << s.in[0] << "x" << s.in[1] << "x" << s.in[2] << " kernel " << s.kernel[0] << "x"
+                                  << s.kernel[1] << "x" << s.kernel[2] << " stride " << s.stride[0] << " dilation "
+                                  << s.dilation[0]);
   std::mt19937 random(static_cast<unsigned>(s.cin * 31 + s.cout));
   int64_t in_pixels = s.batch, out_pixels = s.batch, taps = 1;
   for (int i = 0; i < s.rank; ++i) in_pixels *= s.in[i], out_pixels *= s.out[i], taps *= s.kernel[i];
@@ -161,10 +170,18 @@ void check(const Case& t) {
   Buffer x(std::max<int64_t>(in_pixels * x_stride - t.x_extra, 0)), w(s.cout * (s.cin / s.groups) * taps), bias(s.cout);
   Buffer old(out_pixels * y_stride), residual(out_pixels * r_stride), packed(plan.packed_size);
   for (Buffer* b : {&x, &w, &bias, &old, &residual}) b->fill(random);
+  if (s.bf16 == 1) x.round_to_bf16(), w.round_to_bf16();  // so that products are exact
 
   for (int64_t unit = plan.pack_units; unit-- > 0;) conv_pack(plan, w.get(), unit, unit + 1, packed.get());
   ConvArgs args;
-  args.x = x.get(), args.x_pixel_stride = x_stride, args.packed = packed.get(), args.y_pixel_stride = y_stride;
+  args.x = x.get(), args.x_pixel_stride = x_stride;
+  Buffer rounded(plan.rounds_x ? in_pixels * plan.x_stride : 0);
+  if (plan.rounds_x) {
+    conv_round_x(plan, x.get(), x_stride, in_pixels / 2, in_pixels, rounded.get());
+    conv_round_x(plan, x.get(), x_stride, 0, in_pixels / 2, rounded.get());
+    args.x = rounded.get(), args.x_pixel_stride = plan.x_stride;
+  }
+  args.packed = packed.get(), args.y_pixel_stride = y_stride;
   Epilogue& e = args.epilogue;
   e.alpha = t.alpha, e.beta = t.beta, e.activation = t.activation, e.a = -0.25f, e.b = 0.5f;
   if (t.bias) e.bias_col = bias.get();
@@ -180,9 +197,9 @@ void check(const Case& t) {
   ASSERT_EQ(std::memcmp(y.get(), y2.get(), bytes), 0) << "bits depend on the tiles";
 
   const std::vector<double> sums = reference(s, x, x_stride, w);
-  const double tolerance = (s.winograd == 4   ? 1e-5
-                            : s.winograd == 2 ? 2e-6
-                                              : 1e-6) *
+  const double tolerance = (s.winograd == 4 || s.bf16 == 2 ? 1e-5
+                            : s.winograd == 2              ? 2e-6
+                                                           : 1e-6) *
                            (2 + std::sqrt(static_cast<double>(taps * s.cin / s.groups)));
   for (int64_t p = 0; p < out_pixels; ++p) {
     for (int64_t c = 0; c < s.cout; ++c) {
@@ -196,6 +213,13 @@ void check(const Case& t) {
     }
     for (int64_t c = s.cout; c < y_stride; ++c) ASSERT_EQ(y[p * y_stride + c], old[p * y_stride + c]) << "neighbour";
   }
+}
+
+// And with factors rounded to bfloat16, where there is a kernel for it.
+void check(Case t) {
+  check_one(t);
+  t.shape.bf16 = 1;
+  if (t.shape.winograd == 0 && conv_plan(t.shape, 1).shape.bf16 != 0) check_one(t);
 }
 
 class Conv : public testing::TestWithParam<Rung> {
@@ -227,6 +251,25 @@ TEST_P(Conv, Channels) {
       check({conv2d(cin, cout, 7, 1, 2, 0)});
     }
   }
+}
+
+TEST_P(Conv, PlanesOfBfloat16) {
+  set_split_unit_for_test(&kEmulated);
+  for (int planes = 1; planes <= 3; ++planes) {
+    Case t{conv2d(20, 40, 6, 3, 1, 1)};
+    t.shape.bf16 = planes;
+    t.residual = true, t.activation = Activation::relu;
+    check_one(t);
+    EXPECT_EQ(conv_plan(t.shape, 1).algorithm, ConvAlgorithm::split);
+    t.x_extra = 5, t.y_extra = 7;
+    t.shape = conv2d(70, 20, 5, 1, 2, 0);
+    t.shape.bf16 = planes;
+    check_one(t);
+    t.shape = conv2d(7, 5, 7, 5, 1, 4, 1, 2);
+    t.shape.bf16 = planes, t.shape.batch = 2;
+    check_one(t);
+  }
+  set_split_unit_for_test(nullptr);
 }
 
 TEST_P(Conv, LongSums) {
@@ -341,6 +384,21 @@ TEST_P(Conv, OneAndThreeDimensions) {
   ConvShape audio;  // a long window over one channel
   audio.rank = 1, audio.cin = 1, audio.cout = 34, audio.in[0] = 2000, audio.kernel[0] = 400, audio.stride[0] = 160;
   check({shaped(audio)});
+}
+
+// Depthwise windows: lines of every length, at whose ends columns are missing.
+TEST_P(Conv, DepthwiseWindows) {
+  for (int64_t kernel : {3, 5}) {
+    for (int64_t stride : {1, 2}) {
+      for (int64_t size : {1, 2, 5, 6, 7, 13, 20}) {
+        for (int64_t pad = 0; pad <= kernel / 2; pad += kernel / 2) {
+          if (size + 2 * pad < kernel) continue;
+          for (int64_t channels : {3, 24, 150})
+            check({conv2d(channels, channels, size, kernel, stride, pad, channels)});
+        }
+      }
+    }
+  }
 }
 
 TEST_P(Conv, UnevenPadding) {

@@ -12,9 +12,9 @@
 namespace trunnion::kernels {
 namespace {
 
-constexpr int64_t kBlockBytes = 1024 << 10;  // aim for the planes of one block of tiles
-constexpr int64_t kGroupPanels = 2;          // panels of columns that go through the planes together
-constexpr int64_t kPackChannels = 16;        // input channels whose weights are transformed at a time
+constexpr int64_t kBlockBytes = 512 << 10;  // aim for the planes of one block of tiles: half of a second level cache
+constexpr int64_t kGroupPanels = 2;         // panels of columns that go through the planes together
+constexpr int64_t kPackChannels = 16;       // input channels whose weights are transformed at a time
 
 const WinogradTransforms& transforms(const ConvShape& s) {
   return s.winograd == 2 ? winograd_table().two : winograd_table().four;
@@ -54,11 +54,11 @@ Planes planes_of(const ConvPlan& plan) {
   return p;
 }
 
-struct TileGrid {
+struct OutputTiles {
   int64_t y, x;
   int64_t count() const { return y * x; }
 };
-TileGrid tile_grid(const ConvShape& s) {
+OutputTiles tile_grid(const ConvShape& s) {
   return {conv_ceil_div(s.out[1], s.winograd), conv_ceil_div(s.out[2], s.winograd)};
 }
 
@@ -155,7 +155,7 @@ class BlockOfTiles {
   const GemmMicroTable& table_;
   const WinogradTransforms& transforms_;
   const Planes planes_;
-  const TileGrid grid_;
+  const OutputTiles grid_;
   float* const values_;
   float* const sums_;
   float* const zeros_;
@@ -188,21 +188,26 @@ void conv_winograd_plan(ConvPlan& plan, int threads) {
   const int64_t tile_bytes = a * a * (s.cin + kGroupPanels * table.width) * static_cast<int64_t>(sizeof(float));
   const int64_t fitting = kBlockBytes / tile_bytes / table.max_rows * table.max_rows;
   const int64_t most = std::clamp<int64_t>(fitting, 2 * table.max_rows, kBlocksPerRun * table.max_rows);
-  plan.row_tiles = std::max<int64_t>(1, conv_ceil_div(tiles, most));
-  plan.row_step = std::max<int64_t>(1, conv_ceil_div(tiles, plan.row_tiles));
+  const int64_t width = kGroupPanels * table.width;
+  TileWork work;
+  work.rows = tiles;
+  work.cols = conv_ceil_div(s.cout, width);
+  const auto planes = static_cast<double>(a * a * s.cin);
+  work.cell = planes * static_cast<double>(width);
+  work.cell_moved = static_cast<double>(3 * s.winograd * s.winograd * width);
+  work.row_read = 8.0 * planes;  // each piece of the columns transforms the pixels anew
+  work.col_read = 5.0 * work.cell;
+  work.row_block = table.max_rows;
+  work.row_block_extra = 1.0;
+  work.most_rows = most;
+  const TileGrid grid = cut_into_tiles(work, threads);
+  plan.row_tiles = std::max<int64_t>(1, grid.row_tiles);
+  plan.row_step = std::max<int64_t>(1, grid.row_step);
   plan.block_tiles = plan.row_step;
   plan.scratch_size = planes_of(plan).size;
-  if (tiles == 0 || s.cout == 0) return;
-
-  // Columns are cut when there are too few blocks for the threads; each piece then transforms the pixels anew.
-  const double work = static_cast<double>(tiles * a * a) * static_cast<double>(s.cin) * static_cast<double>(s.cout);
-  const int64_t wanted = conv_ceil_div(tiles_wanted(work, threads), plan.row_tiles);
-  const int64_t groups = conv_ceil_div(s.cout, kGroupPanels * table.width);
-  const int64_t pieces =
-      threads <= 1 || plan.row_tiles >= 4 * threads ? 1 : std::min<int64_t>({wanted, groups, threads});
-  plan.col_step = conv_ceil_div(groups, pieces) * kGroupPanels * table.width;
-  plan.col_tiles = conv_ceil_div(s.cout, plan.col_step);
-  plan.tiles = plan.row_tiles * plan.col_tiles;
+  plan.col_step = grid.col_step * width;
+  plan.col_tiles = grid.col_tiles;
+  plan.tiles = grid.count();
 }
 
 void conv_winograd_pack(const ConvPlan& plan, const float* weights, int64_t panel, float* packed) {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <type_traits>
 #include <utility>
 
 #include "kernels/convert_table.h"
@@ -119,100 +118,41 @@ constexpr Elem carrier(Elem e) {
   return e;
 }
 
-// Value conversion between native types, as convert.h states it.
-template <class From, class To, bool kToBool>
-inline To convert_one(From x) {
-  if constexpr (kToBool) {
-    return x != From(0);
-  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    if constexpr (sizeof(To) < 4 || std::is_same_v<To, int32_t>) {
-      const bool fits = x >= From(-2147483648.0) && x < From(2147483648.0);
-      const int32_t v = static_cast<int32_t>(fits ? x : From(0));
-      return static_cast<To>(fits ? v : std::numeric_limits<int32_t>::min());
-    } else {
-      constexpr From kHigh = From(9223372036854775808.0);
-      if constexpr (std::is_same_v<To, uint64_t>) {
-        if (x >= kHigh && x < 2 * kHigh) return static_cast<uint64_t>(static_cast<int64_t>(x - kHigh)) + (1ull << 63);
-      }
-      const bool fits = x >= -kHigh && x < kHigh;
-      const int64_t v = static_cast<int64_t>(fits ? x : From(0));
-      return static_cast<To>(fits ? v : std::numeric_limits<int64_t>::min());
-    }
-  } else {
-    return static_cast<To>(x);
-  }
-}
-
-template <class From, class To, bool kToBool>
-void convert_native(const void* xv, void* yv, size_t n) {
-  const From* x = static_cast<const From*>(xv);
-  To* y = static_cast<To*>(yv);
-  if constexpr (std::is_same_v<From, To> && !kToBool) {
-    if (n) std::memmove(y, x, n * sizeof(To));
-  } else {
-    for (size_t i = 0; i < n; ++i) y[i] = convert_one<From, To, kToBool>(x[i]);
-  }
-}
-
 using NativeFn = void (*)(const void*, void*, size_t);
 
-template <class From>
-NativeFn native_to(Elem to) {
-  switch (to) {
+// Place of a native type in the table of conversions.
+constexpr int native_place(Elem e) {
+  switch (e) {
     case Elem::f32:
-      return &convert_native<From, float, false>;
+      return 0;
     case Elem::f64:
-      return &convert_native<From, double, false>;
+      return 1;
     case Elem::i8:
-      return &convert_native<From, int8_t, false>;
+      return 2;
     case Elem::i16:
-      return &convert_native<From, int16_t, false>;
+      return 3;
     case Elem::i32:
-      return &convert_native<From, int32_t, false>;
+      return 4;
     case Elem::i64:
-      return &convert_native<From, int64_t, false>;
+      return 5;
     case Elem::u8:
-      return &convert_native<From, uint8_t, false>;
+      return 6;
     case Elem::u16:
-      return &convert_native<From, uint16_t, false>;
+      return 7;
     case Elem::u32:
-      return &convert_native<From, uint32_t, false>;
+      return 8;
     case Elem::u64:
-      return &convert_native<From, uint64_t, false>;
+      return 9;
     case Elem::boolean:
-      return &convert_native<From, uint8_t, true>;
+      return 10;
     default:
-      return nullptr;
+      return -1;
   }
 }
 
 NativeFn native(Elem from, Elem to) {
-  switch (from) {
-    case Elem::f32:
-      return native_to<float>(to);
-    case Elem::f64:
-      return native_to<double>(to);
-    case Elem::i8:
-      return native_to<int8_t>(to);
-    case Elem::i16:
-      return native_to<int16_t>(to);
-    case Elem::i32:
-      return native_to<int32_t>(to);
-    case Elem::i64:
-      return native_to<int64_t>(to);
-    case Elem::u8:
-      return native_to<uint8_t>(to);
-    case Elem::u16:
-      return native_to<uint16_t>(to);
-    case Elem::u32:
-      return native_to<uint32_t>(to);
-    case Elem::u64:
-      return native_to<uint64_t>(to);
-    case Elem::boolean:
-      return native_to<uint8_t>(to);
-    default:
-      return nullptr;
-  }
+  const int f = native_place(from), t = native_place(to);
+  return f < 0 || t < 0 ? nullptr : convert_native_table().fn[f][t];
 }
 
 constexpr size_t kBlock = 256;

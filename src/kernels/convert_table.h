@@ -1,4 +1,4 @@
-// What convert.simd.cc gives to convert.cc.
+// What convert.simd.cc and convert_native.simd.cc give to convert.cc.
 #pragma once
 #include "kernels/elem.h"
 
@@ -11,5 +11,11 @@ struct ConvertTable {
   void (*f32_to_bf16)(const float* x, uint16_t* y, size_t n);
 };
 const ConvertTable& convert_table();
+
+// From and to f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, boolean.
+struct ConvertNativeTable {
+  void (*fn[11][11])(const void* x, void* y, size_t n);
+};
+const ConvertNativeTable& convert_native_table();
 
 }  // namespace trunnion::kernels

@@ -47,6 +47,54 @@ void store(char* p, T v) {
   std::memcpy(p, &v, sizeof(T));
 }
 
+// Short rows without a call; both ends may overlap.
+inline void copy_bytes(const char* src, char* dst, size_t n) {
+  if (n >= 32) {
+    std::memcpy(dst, src, n);
+  } else if (n >= 16) {
+    const Wide a = load<Wide>(src), b = load<Wide>(src + n - 16);
+    store(dst, a);
+    store(dst + n - 16, b);
+  } else if (n >= 8) {
+    const uint64_t a = load<uint64_t>(src), b = load<uint64_t>(src + n - 8);
+    store(dst, a);
+    store(dst + n - 8, b);
+  } else if (n >= 4) {
+    const uint32_t a = load<uint32_t>(src), b = load<uint32_t>(src + n - 4);
+    store(dst, a);
+    store(dst + n - 4, b);
+  } else {
+    for (size_t i = 0; i < n; ++i) dst[i] = src[i];
+  }
+}
+
+// The bytes at src, `times` times one behind the other.
+void repeat_bytes(const char* src, char* dst, size_t n, int64_t times) {
+  constexpr size_t kPiece = 8192;  // stays in the first-level cache
+  const size_t all = n * static_cast<size_t>(times);
+  if (all == 0) return;
+  copy_bytes(src, dst, n);
+  size_t piece = n;
+  for (size_t have = n; have < all;) {
+    const size_t more = all - have < piece ? all - have : piece;
+    copy_bytes(dst, dst + have, more);
+    have += more;
+    if (have < kPiece) piece = have;
+  }
+}
+
+// Rows of n bytes, the strides in bytes.
+void copy_row_run(const char* src, char* dst, size_t n, int64_t rows, int64_t src_stride, int64_t dst_stride) {
+  constexpr size_t kShort = 64;  // of longer rows copies of the source cost less than those of what was just written
+  if (src_stride == 0 && dst_stride == static_cast<int64_t>(n) && n < kShort) return repeat_bytes(src, dst, n, rows);
+  const bool typed = with_type(n, [&](auto type) {
+    using T = decltype(type);
+    for (int64_t i = 0; i < rows; ++i) store(dst + i * dst_stride, load<T>(src + i * src_stride));
+  });
+  if (typed) return;
+  for (int64_t i = 0; i < rows; ++i) copy_bytes(src + i * src_stride, dst + i * dst_stride, n);
+}
+
 void copy_row(const char* src, char* dst, int64_t n, int64_t src_stride, int64_t dst_stride, size_t size) {
   if (src_stride == 1 && dst_stride == 1) {
     std::memcpy(dst, src, static_cast<size_t>(n) * size);
@@ -142,9 +190,22 @@ void copy_strided(const void* src, void* dst, const CopyShape& shape, size_t siz
     from += index[d] * shape.src_stride[d];
     to += index[d] * shape.dst_stride[d];
   }
+  // Contiguous rows: those of one dimension are copied in one go.
+  const bool runs = last > 0 && shape.src_stride[last] == 1 && shape.dst_stride[last] == 1;
   for (int64_t row = begin; row < end; ++row) {
-    copy_row(static_cast<const char*>(src) + from * s, static_cast<char*>(dst) + to * s, shape.dim[last],
-             shape.src_stride[last], shape.dst_stride[last], size);
+    if (runs) {
+      const int64_t left = shape.dim[last - 1] - index[last - 1], times = left < end - row ? left : end - row;
+      copy_row_run(static_cast<const char*>(src) + from * s, static_cast<char*>(dst) + to * s,
+                   static_cast<size_t>(shape.dim[last] * s), times, shape.src_stride[last - 1] * s,
+                   shape.dst_stride[last - 1] * s);
+      row += times - 1;
+      index[last - 1] += times - 1;
+      from += (times - 1) * shape.src_stride[last - 1];
+      to += (times - 1) * shape.dst_stride[last - 1];
+    } else {
+      copy_row(static_cast<const char*>(src) + from * s, static_cast<char*>(dst) + to * s, shape.dim[last],
+               shape.src_stride[last], shape.dst_stride[last], size);
+    }
     for (int d = last - 1; d >= 0; --d) {
       from += shape.src_stride[d];
       to += shape.dst_stride[d];

@@ -1,6 +1,7 @@
 // Activations on vectors, for x.simd.cc files: exp, sigmoid, tanh and erf as polynomials, a few ulp off.
 #include "hwy/highway.h"
 #include "kernels/epilogue.h"
+#include "kernels/vec_math-inl.h"
 
 #if defined(TRUNNION_KERNELS_EPILOGUE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TRUNNION_KERNELS_EPILOGUE_INL_H_
@@ -41,12 +42,17 @@ HWY_INLINE V exp(V x) {
   return hn::MulAdd(scale, q, scale);
 }
 
-HWY_INLINE V sigmoid(V x) {
-  const auto one = hn::Set(d, 1.0f);
-  const auto e = exp(hn::Neg(hn::Abs(x)));
-  const auto s = hn::Div(one, hn::Add(one, e));
-  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(e, s), s);
+// y / (1 + exp(-x)). The exponential ends at 87: the quotient of 1 stays a normal number.
+HWY_INLINE V over_logistic(V y, V x) {
+#if HWY_TARGET == HWY_AVX3
+  const auto e = ExpFlush(d, hn::Min(hn::Set(d, 87.0f), hn::Neg(x)));
+#else
+  const auto e = exp(hn::Neg(x));
+#endif
+  return hn::Div(y, hn::Add(hn::Set(d, 1.0f), e));
 }
+
+HWY_INLINE V sigmoid(V x) { return over_logistic(hn::Set(d, 1.0f), x); }
 
 HWY_INLINE V tanh(V x) {
   V scale, q;
@@ -76,7 +82,7 @@ HWY_INLINE V gelu(V x) {
 HWY_INLINE V gelu_tanh(V x) {  // 0.5 * (1 + tanh(u)) = sigmoid(2 * u)
   const auto cube = hn::Mul(hn::Mul(x, x), x);
   const auto u = hn::MulAdd(cube, hn::Set(d, 0.044715f), x);
-  return hn::Mul(x, sigmoid(hn::Mul(u, hn::Set(d, 1.59576912f))));
+  return over_logistic(x, hn::Mul(u, hn::Set(d, 1.59576912f)));
 }
 
 HWY_INLINE V activate(Activation activation, V x, float a, float b) {
@@ -95,7 +101,7 @@ HWY_INLINE V activate(Activation activation, V x, float a, float b) {
     case Activation::tanh:
       return tanh(x);
     case Activation::silu:
-      return hn::Mul(x, sigmoid(x));
+      return over_logistic(x, x);
     case Activation::hard_swish: {
       const auto t = hn::MulAdd(x, hn::Set(d, 1.0f / 6.0f), hn::Set(d, 0.5f));
       return hn::Mul(x, hn::Min(one, hn::Max(zero, t)));
@@ -111,16 +117,8 @@ HWY_INLINE V activate(Activation activation, V x, float a, float b) {
 }
 
 // n lanes, 0 < n < Lanes(d): memory behind them is not touched.
-HWY_INLINE V load_n(const float* p, int64_t n) {
-  HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)] = {};
-  for (int64_t i = 0; i < n; ++i) lanes[i] = p[i];
-  return hn::Load(d, lanes);
-}
-HWY_INLINE void store_n(float* p, V x, int64_t n) {
-  HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
-  hn::Store(x, d, lanes);
-  for (int64_t i = 0; i < n; ++i) p[i] = lanes[i];
-}
+HWY_INLINE V load_n(const float* p, int64_t n) { return LoadTail(d, p, static_cast<size_t>(n)); }
+HWY_INLINE void store_n(float* p, V x, int64_t n) { StoreTail(x, d, p, static_cast<size_t>(n)); }
 
 // The first n > 0 lanes, or all of them.
 HWY_INLINE V load_part(const float* p, int64_t n) {
@@ -131,6 +129,36 @@ HWY_INLINE void store_part(float* p, V x, int64_t n) {
     hn::StoreU(x, d, p);
   } else {
     store_n(p, x, n);
+  }
+}
+
+// Calls f.template operator()<activation>(): the activation is a constant of each instance, so that the choice is not
+// made per vector.
+template <class F>
+HWY_INLINE void with_activation(Activation activation, const F& f) {
+  switch (activation) {
+    case Activation::none:
+      return;
+    case Activation::relu:
+      return f.template operator()<Activation::relu>();
+    case Activation::clip:
+      return f.template operator()<Activation::clip>();
+    case Activation::leaky_relu:
+      return f.template operator()<Activation::leaky_relu>();
+    case Activation::sigmoid:
+      return f.template operator()<Activation::sigmoid>();
+    case Activation::tanh:
+      return f.template operator()<Activation::tanh>();
+    case Activation::silu:
+      return f.template operator()<Activation::silu>();
+    case Activation::hard_swish:
+      return f.template operator()<Activation::hard_swish>();
+    case Activation::hard_sigmoid:
+      return f.template operator()<Activation::hard_sigmoid>();
+    case Activation::gelu:
+      return f.template operator()<Activation::gelu>();
+    case Activation::gelu_tanh:
+      return f.template operator()<Activation::gelu_tanh>();
   }
 }
 

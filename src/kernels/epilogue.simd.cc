@@ -12,11 +12,14 @@ HWY_BEFORE_NAMESPACE();
 namespace trunnion::kernels::HWY_NAMESPACE {
 namespace {
 
-// The activation is a constant of each instance, so that the choice is not made per vector.
 template <Activation kActivation>
 void rows_of(float a, float b, float* x, int64_t ld, int64_t rows, int64_t cols) {
   namespace e = epilogue;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(e::d));
+  if (ld == cols) {  // one long row
+    cols *= rows;
+    rows = 1;
+  }
   for (int64_t i = 0; i < rows; ++i, x += ld) {
     int64_t j = 0;
     for (; j + lanes <= cols; j += lanes) {
@@ -27,30 +30,8 @@ void rows_of(float a, float b, float* x, int64_t ld, int64_t rows, int64_t cols)
 }
 
 void activate(Activation activation, float a, float b, float* x, int64_t ld, int64_t rows, int64_t cols) {
-  switch (activation) {
-    case Activation::none:
-      return;
-    case Activation::relu:
-      return rows_of<Activation::relu>(a, b, x, ld, rows, cols);
-    case Activation::clip:
-      return rows_of<Activation::clip>(a, b, x, ld, rows, cols);
-    case Activation::leaky_relu:
-      return rows_of<Activation::leaky_relu>(a, b, x, ld, rows, cols);
-    case Activation::sigmoid:
-      return rows_of<Activation::sigmoid>(a, b, x, ld, rows, cols);
-    case Activation::tanh:
-      return rows_of<Activation::tanh>(a, b, x, ld, rows, cols);
-    case Activation::silu:
-      return rows_of<Activation::silu>(a, b, x, ld, rows, cols);
-    case Activation::hard_swish:
-      return rows_of<Activation::hard_swish>(a, b, x, ld, rows, cols);
-    case Activation::hard_sigmoid:
-      return rows_of<Activation::hard_sigmoid>(a, b, x, ld, rows, cols);
-    case Activation::gelu:
-      return rows_of<Activation::gelu>(a, b, x, ld, rows, cols);
-    case Activation::gelu_tanh:
-      return rows_of<Activation::gelu_tanh>(a, b, x, ld, rows, cols);
-  }
+  epilogue::with_activation(activation,
+                            [&]<Activation kActivation>() HWY_ATTR { rows_of<kActivation>(a, b, x, ld, rows, cols); });
 }
 
 }  // namespace

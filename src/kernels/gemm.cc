@@ -125,36 +125,11 @@ size_t gemm_scratch_size(int64_t n, int64_t k) {
 }
 
 GemmGrid gemm_grid(int64_t m, int64_t n, int64_t k, int threads) {
-  GemmGrid grid;
-  if (m <= 0 || n <= 0) return grid;
   const GemmMicroTable& table = gemm_micro_table();
-  const int64_t unit = int64_t{kPanelGroup} * table.width, rows_unit = 2 * int64_t{table.max_rows};
-  const int64_t most_cols = ceil_div(n, unit), most_rows = ceil_div(m, rows_unit);
-  const double work = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k > 0 ? k : 1);
-  const int64_t wanted = tiles_wanted(work, threads);
-  // Of the cuts into about the wanted number, the one that reads the least: A once per column tile, B once per row
-  // tile.
-  int64_t best_rows = 1, best_cols = 1;
-  if (wanted > 1) {
-    double best = -1.0;
-    for (int64_t cols = 1; cols <= wanted && cols <= most_cols; ++cols) {
-      int64_t rows = ceil_div(wanted, cols);
-      if (rows > most_rows) rows = most_rows;
-      const double shortfall = static_cast<double>(wanted) / static_cast<double>(rows * cols);
-      const double reads =
-          static_cast<double>(m) * static_cast<double>(cols) + static_cast<double>(n) * static_cast<double>(rows);
-      const double cost = reads * (shortfall > 1.0 ? shortfall * shortfall : 1.0);
-      if (best < 0.0 || cost < best) {
-        best = cost;
-        best_rows = rows;
-        best_cols = cols;
-      }
-    }
-  }
-  grid.col_step = best_cols == 1 ? n : round_up(ceil_div(n, best_cols), unit);
-  grid.row_step = ceil_div(m, best_rows);
-  grid.col_tiles = ceil_div(n, grid.col_step);
-  grid.row_tiles = ceil_div(m, grid.row_step);
+  // Few rows take four panels at once.
+  const int64_t unit = m <= table.wide_rows ? int64_t{kPanelGroup} * table.width : table.width;
+  GemmGrid grid = cut_into_tiles(product_work(table, m, n, k, unit), threads);
+  grid.col_step = grid.col_tiles == 1 ? n : grid.col_step * unit;
   return grid;
 }
 
@@ -216,6 +191,7 @@ void gemm_tile(const GemmArgs& args, int64_t row_begin, int64_t row_end, int64_t
                              : args.a + (row + j) * args.a_row_stride;
       }
     }
+    run.fetch_b = r == 0 || args.n * args.k > kNearFloats;
     run.blocks = blocks;
     run.block_count = static_cast<int>(last - first);
     if (is_dot(args)) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/epilogue.h"
+#include "kernels/tile_grid.h"
 
 namespace trunnion::kernels {
 
@@ -41,13 +42,8 @@ struct GemmArgs {
   Epilogue epilogue;
 };
 
-// How C is cut into tiles for `threads` threads: tile i covers rows [i / col_tiles * row_step, +row_step) and
-// columns [i % col_tiles * col_step, +col_step), cut at m and n.
-struct GemmGrid {
-  int64_t row_step = 0, col_step = 0;
-  int64_t row_tiles = 0, col_tiles = 0;
-  int64_t count() const { return row_tiles * col_tiles; }
-};
+// How C is cut into tiles for `threads` threads.
+using GemmGrid = TileGrid;
 GemmGrid gemm_grid(int64_t m, int64_t n, int64_t k, int threads);
 
 // Bytes of scratch for one running tile; 64-byte aligned memory. An upper bound for every grid and every m.

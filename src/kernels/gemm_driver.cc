@@ -15,6 +15,10 @@ bool in_registers(Activation a) {
          a == Activation::hard_swish || a == Activation::hard_sigmoid;
 }
 
+// What reading a float of an operand costs, in multiply-adds: from the second level cache, or from behind it.
+constexpr double kReadNear = 3.0, kReadFar = 9.0;
+constexpr double kNearBytes = 512 << 10;
+
 // What stays the same for all register tiles of a run.
 struct Tail {
   GemmMicroArgs args;
@@ -95,11 +99,12 @@ void run_tile(GemmMicroFn fn, const BlockRun& run, Tail& t, const RowBlock& bloc
 }
 
 void run_wide_group(const GemmMicroTable& table, const BlockRun& run, Tail& t, const KBlock& kb, BlockOfB b,
-                    int64_t panel_begin, int64_t panel_end, bool four_at_once) {
+                    int64_t panel_begin, int64_t panel_end, bool four_at_once, const float* behind) {
   const int64_t slot = int64_t{table.max_rows} * table.width;  // partial sums of one register tile
   GemmMicroArgs& g = t.args;
   g.b_panel_stride = b.panel_stride;
   g.b_step = b.step ? b.step : table.width;
+  g.next_b = nullptr;
   if (four_at_once) {
     g.b = b.at + b.k * table.width;
     const int64_t col = panel_begin * table.width;
@@ -118,8 +123,14 @@ void run_wide_group(const GemmMicroTable& table, const BlockRun& run, Tail& t, c
     if (!b.step) g.b_step = half ? table.lanes : table.width;
     g.b = b.at + (p - panel_begin) * b.panel_stride + b.k * (half ? table.lanes : table.width);
     const GemmMicroFn* fns = half ? table.half : table.one;
+    // The row blocks of a panel read it from near; between them, they fetch the next one.
+    const float* next = p + 1 < panel_end ? g.b + b.panel_stride : behind;
+    if (!run.fetch_b || b.step || run.block_count == 1) next = nullptr;
+    const int64_t part = kb.segments * kb.length * table.width / run.block_count;
+    g.next_b_step = ceil_div(table.width, run.block_count);
     for (int i = 0; i < run.block_count; ++i) {
       const RowBlock& block = run.blocks[i];
+      g.next_b = next ? next + i * part : nullptr;
       run_tile(fns[block.count], run, t, block, kb.segment, col, left < table.width ? left : table.width,
                run.partial + (i * kPanelGroup + p - panel_begin) * slot);
     }
@@ -130,6 +141,8 @@ void run_narrow(const GemmMicroTable& table, const BlockRun& run, Tail& t, const
   GemmMicroArgs& g = t.args;
   g.b = b.at + b.k;
   g.b_panel_stride = b.panel_stride;
+  const bool activate = t.activate && !t.add_residual;  // of all rows of a block at once
+  if (activate) t.activate = false;
   for (int i = 0; i < run.block_count; ++i) {
     for (int r = 0; r < run.blocks[i].count; r += kNarrowRows) {
       RowBlock part = run.blocks[i];
@@ -141,7 +154,12 @@ void run_narrow(const GemmMicroTable& table, const BlockRun& run, Tail& t, const
       run_tile(table.narrow[part.count][run.n], run, t, part, kb.segment, 0, run.n,
                run.partial + (i * kRowSlots + r) * kNarrowCols);
     }
+    const Epilogue& e = *run.epilogue;
+    if (activate && g.last) {
+      apply_activation(e.activation, e.a, e.b, run.blocks[i].c, run.ldc, run.blocks[i].count, run.n);
+    }
   }
+  t.activate |= activate;
 }
 
 }  // namespace
@@ -184,6 +202,22 @@ int64_t partial_size(const GemmMicroTable& table, const KShape& k) {
   return kBlocksPerRun * kPanelGroup * slot;
 }
 
+TileWork product_work(const GemmMicroTable& table, int64_t m, int64_t n, int64_t k, int64_t unit) {
+  if (is_narrow(n)) unit = n;
+  const double length = k > 0 ? static_cast<double>(k) : 1.0, width = static_cast<double>(unit);
+  const double far = static_cast<double>(n) * length * sizeof(float) < kNearBytes ? kReadNear : kReadFar;
+  TileWork work;
+  work.rows = m;
+  work.cols = n > 0 ? ceil_div(n, unit) : 0;
+  work.cell = width * length;
+  work.cell_moved = kReadNear * width;
+  work.row_read = kReadNear * length;
+  work.col_read = far * width * length;
+  work.row_block = is_narrow(n) ? kNarrowRows : table.max_rows;
+  work.row_block_extra = 1.0;
+  return work;
+}
+
 void run_blocks(const GemmMicroTable& table, const BlockRun& run) {
   if (run.block_count == 0 || run.col_begin >= run.col_end) return;
   Tail t = make_tail(run);
@@ -219,7 +253,11 @@ void run_blocks(const GemmMicroTable& table, const BlockRun& run) {
       if (narrow) {
         run_narrow(table, run, t, kb, b);
       } else {
-        run_wide_group(table, run, t, kb, b, p, p_end, whole && most_rows <= table.wide_rows);
+        const bool more = g.last ? p_end < panel_last : true;
+        const float* behind = run.source_b || !more ? nullptr
+                              : g.last              ? b.at + (p_end - p) * b.panel_stride
+                                                    : b.at + k_block(run.k, i + 1).k * table.width;
+        run_wide_group(table, run, t, kb, b, p, p_end, whole && most_rows <= table.wide_rows, behind);
       }
     }
   }

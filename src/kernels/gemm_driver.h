@@ -7,12 +7,16 @@
 
 #include "kernels/epilogue.h"
 #include "kernels/gemm_microkernel.h"
+#include "kernels/tile_grid.h"
 
 namespace trunnion::kernels {
 
 inline constexpr int kBlocksPerRun = 16;  // row blocks that share one pass over B
 inline constexpr int kPanelGroup = 4;
 inline constexpr int64_t kKBlock = 256;  // multiply-adds in one chain; fixed, since it decides the bits
+
+// Floats of B that stay in the second-level cache from one pass over it to the next.
+inline constexpr int64_t kNearFloats = 64 << 10;
 
 struct KShape {
   int64_t segments = 0;
@@ -57,6 +61,7 @@ struct BlockRun {
   int64_t ldc = 0, residual_ld = 0;
   const Epilogue* epilogue = nullptr;  // bias_col at column 0; residual and bias_row come from the blocks
   float* partial = nullptr;            // partial_size() floats
+  bool fetch_b = true;                 // packed B is far away: the next panel is fetched while one is worked on
 
   // Optional sources, with `context`: gives one K block of the panels, packed somewhere or in place ...
   BlockOfB (*source_b)(void* context, const KBlock& block, int64_t panel_begin, int64_t panel_end) = nullptr;
@@ -66,14 +71,9 @@ struct BlockRun {
   void* context = nullptr;
 };
 
-// Tiles worth making for `work` multiply-adds on so many threads: none below about 10 us.
-inline int64_t tiles_wanted(double work, int threads) {
-  constexpr double kWorkPerTile = 1.5e6;
-  const int64_t most = threads <= 1 ? 1 : 4 * int64_t{threads};
-  const int64_t worth =
-      work < kWorkPerTile * static_cast<double>(most) ? static_cast<int64_t>(work / kWorkPerTile) : most;
-  return worth < 1 ? 1 : worth;
-}
+// The work of a product for cut_into_tiles; a column is a unit of `unit` columns of B, or all of them when they are so
+// few that they are dot products.
+TileWork product_work(const GemmMicroTable& table, int64_t m, int64_t n, int64_t k, int64_t unit);
 
 void run_blocks(const GemmMicroTable& table, const BlockRun& run);
 

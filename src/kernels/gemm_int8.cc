@@ -38,9 +38,8 @@ void int8_gemm_pack_b(const void* b, bool b_signed, int64_t k_stride, int64_t n_
 }
 
 Int8GemmGrid int8_gemm_grid(int64_t m, int64_t n, int64_t k, int threads) {
-  const GemmGrid grid = gemm_grid(m, n, (k + 3) / 4, threads);  // about as long as a fp32 GEMM of a quarter of K
   const int64_t width = int8_micro_table().width;
-  Int8GemmGrid g{grid.row_step, grid.col_step, grid.row_tiles, grid.col_tiles};
+  Int8GemmGrid g = gemm_grid(m, n, (k + 3) / 4, threads);  // about as long as a fp32 GEMM of a quarter of K
   if (g.col_tiles > 1) {
     g.col_step = int8_round_up(g.col_step, width);
     g.col_tiles = int8_ceil_div(n, g.col_step);

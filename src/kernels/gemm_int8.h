@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/tile_grid.h"
+
 namespace trunnion::kernels {
 
 int64_t int8_gemm_panel_width();
@@ -33,12 +35,8 @@ struct Int8GemmArgs {
   bool b_zero_per_col = false;
 };
 
-// How C is cut into tiles: as GemmGrid.
-struct Int8GemmGrid {
-  int64_t row_step = 0, col_step = 0;
-  int64_t row_tiles = 0, col_tiles = 0;
-  int64_t count() const { return row_tiles * col_tiles; }
-};
+// How C is cut into tiles.
+using Int8GemmGrid = TileGrid;
 Int8GemmGrid int8_gemm_grid(int64_t m, int64_t n, int64_t k, int threads);
 
 // Bytes of scratch for one running tile; 64-byte aligned memory. An upper bound for every grid and every m.

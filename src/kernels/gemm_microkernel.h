@@ -20,13 +20,15 @@ struct GemmMicroArgs {
   int64_t a_offset = 0;
   int64_t segments = 0;
   int64_t length = 0;
-  const float* b = nullptr;    // first k of the block in the first panel
-  int64_t b_panel_stride = 0;  // floats from panel to panel; narrow kernels: from column to column
-  int64_t b_step = 0;          // floats from k to k + 1; looked at by tiles of up to kDirectRows rows only
-  float* partial = nullptr;    // sums of earlier K blocks, private to this register tile
-  bool first = true;           // no earlier K block: partial is only written
-  bool last = true;            // the tile is finished: epilogue, store to c
-  int64_t cols = 0;            // columns of C that exist
+  const float* b = nullptr;       // first k of the block in the first panel
+  int64_t b_panel_stride = 0;     // floats from panel to panel; narrow kernels: from column to column
+  int64_t b_step = 0;             // floats from k to k + 1; looked at by tiles of up to kDirectRows rows only
+  const float* next_b = nullptr;  // what is wanted next, to be fetched meanwhile (or null) ...
+  int64_t next_b_step = 0;        // ... so many floats at every k; tiles of up to two vectors only
+  float* partial = nullptr;       // sums of earlier K blocks, private to this register tile
+  bool first = true;              // no earlier K block: partial is only written
+  bool last = true;               // the tile is finished: epilogue, store to c
+  int64_t cols = 0;               // columns of C that exist
   float* c = nullptr;
   int64_t ldc = 0;
 

@@ -21,6 +21,7 @@ struct V {
   static T load_n(const float* p, int64_t n) { return _mm256_maskload_ps(p, mask(n)); }
   static void store_n(float* p, T x, int64_t n) { _mm256_maskstore_ps(p, mask(n), x); }
   static T fma(T a, T b, T c) { return _mm256_fmadd_ps(a, b, c); }
+  static T dot(T a, T b, T c) { return fma(a, b, c); }
   static T add(T a, T b) { return _mm256_add_ps(a, b); }
   static T mul(T a, T b) { return _mm256_mul_ps(a, b); }
   static T min(T a, T b) { return _mm256_min_ps(a, b); }

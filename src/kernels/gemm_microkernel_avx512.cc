@@ -19,6 +19,7 @@ struct V {
   static T load_n(const float* p, int64_t n) { return _mm512_maskz_loadu_ps(mask(n), p); }
   static void store_n(float* p, T x, int64_t n) { _mm512_mask_storeu_ps(p, mask(n), x); }
   static T fma(T a, T b, T c) { return _mm512_fmadd_ps(a, b, c); }
+  static T dot(T a, T b, T c) { return fma(a, b, c); }
   static T add(T a, T b) { return _mm512_add_ps(a, b); }
   static T mul(T a, T b) { return _mm512_mul_ps(a, b); }
   static T min(T a, T b) { return _mm512_min_ps(a, b); }
@@ -27,6 +28,17 @@ struct V {
     return _mm512_mask_mul_ps(x, _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_LT_OQ), x, slope);
   }
   static float sum(T x) { return _mm512_reduce_add_ps(x); }
+
+  static constexpr bool kPairs = true;
+  using Loose [[gnu::may_alias, gnu::aligned(4)]] = double;  // two floats as one
+  static T load_pair(const float* p) { return _mm512_castpd_ps(_mm512_set1_pd(*reinterpret_cast<const Loose*>(p))); }
+  static T load_one(const float* p) { return _mm512_maskz_broadcastss_ps(0x5555, _mm_load_ss(p)); }
+  // The columns 0 and 1 of every four, even k beside odd k; the columns 2 and 3; and their sums back in order.
+  static T zip_low(T even, T odd) { return _mm512_unpacklo_ps(even, odd); }
+  static T zip_high(T even, T odd) { return _mm512_unpackhi_ps(even, odd); }
+  static T join(T low, T high) {
+    return _mm512_add_ps(_mm512_shuffle_ps(low, high, 0x88), _mm512_shuffle_ps(low, high, 0xdd));
+  }
 };
 
 #include "kernels/gemm_microkernel_inl.h"

@@ -28,6 +28,7 @@ struct V {
     for (int64_t i = 0; i < n; ++i) p[i] = rest[i];
   }
   static T fma(T a, T b, T c) { return hn::MulAdd(a, b, c); }
+  static T dot(T a, T b, T c) { return fma(a, b, c); }
   static T add(T a, T b) { return hn::Add(a, b); }
   static T mul(T a, T b) { return hn::Mul(a, b); }
   static T min(T a, T b) { return hn::Min(a, b); }

@@ -1,6 +1,7 @@
 // The fp32 micro-kernels, written once over a vector type V. Included inside an unnamed namespace of each rung, after
-// V. V has T, kLanes, zero, set1, load, store, load_n and store_n (n lanes, clamped to 0 and kLanes), fma, add, mul,
-// min, max, leaky, sum. min and max return the second operand when one is NaN.
+// V. V has T, kLanes, zero, set1, load, store, load_n and store_n (n lanes, clamped to 0 and kLanes), fma, dot (fma, or
+// what a family makes of the values of A and B instead), add, mul, min, max, leaky, sum. min and max return the second
+// operand when one is NaN.
 
 // One step over all registers of the tile.
 #define TRN_EACH_ROW _Pragma("GCC unroll 16") for (int i = 0; i < MR; ++i)
@@ -91,27 +92,83 @@ template <int MR, int NV>
   }
 }
 
-// MR rows by NV vectors. Each element is one chain of multiply-adds over the block, so its bits do not depend on MR or
-// NV.
-template <int MR, int NV>
-void tile(const GemmMicroArgs& g) {
-  constexpr int kPacked = NV == 1 ? V::kLanes : 2 * V::kLanes;  // floats from k to k + 1 in a panel
-  const int64_t step = MR <= kDirectRows ? g.b_step : kPacked;
-  Registers<MR, NV> r;
-  TRN_EACH_ROW TRN_EACH_VECTOR r.at[i][j] = V::zero();
+template <class W>
+constexpr bool kHasPairs = requires {
+  W::kPairs;
+};
+
+// The products of one block of K for one vector of columns, where V has pairs (kPairs, load_pair, load_one, zip_low,
+// zip_high, join): broadcasts of two neighbours of A at a time halve their number, which would be the bottleneck. A
+// column has two chains then, of the even and the odd k of a segment.
+template <class W, int MR, bool kFetch>
+[[gnu::always_inline]] inline void multiply_pairs(Registers<MR, 1>& r, const GemmMicroArgs& g) {
+  const int64_t step = MR <= kDirectRows ? g.b_step : V::kLanes, length = g.length;
   const float* b = g.b;
-  const int64_t panel = g.b_panel_stride, length = g.length;
+  const float* next_b = g.next_b;
+  typename V::T low[MR], high[MR];
+  TRN_EACH_ROW low[i] = high[i] = V::zero();
   const float* const* rows = g.rows;
   for (int64_t s = 0; s < g.segments; ++s, rows += kRowSlots) {
     const float* a[MR];
     TRN_EACH_ROW a[i] = rows[i] + g.a_offset;
+    int64_t k = 0;
 #pragma GCC unroll 1
-    for (int64_t k = 0; k < length; ++k, b += step) {
-      typename V::T bv[NV];
-      TRN_EACH_VECTOR bv[j] = V::load(b + (j / 2) * panel + (j % 2) * V::kLanes);
+    for (; k + 2 <= length; k += 2, b += 2 * step) {
+      if constexpr (kFetch) {
+        __builtin_prefetch(next_b, 0, 2);
+        next_b += 2 * g.next_b_step;
+      }
+      const auto even = V::load(b), odd = V::load(b + step);
+      const auto b_low = W::zip_low(even, odd), b_high = W::zip_high(even, odd);
       TRN_EACH_ROW {
-        const auto x = V::set1(a[i][k]);
-        TRN_EACH_VECTOR r.at[i][j] = V::fma(x, bv[j], r.at[i][j]);
+        const auto x = W::load_pair(a[i] + k);
+        low[i] = V::fma(x, b_low, low[i]);
+        high[i] = V::fma(x, b_high, high[i]);
+      }
+    }
+    if (k == length) continue;
+    const auto even = V::load(b);
+    const auto b_low = W::zip_low(even, V::zero()), b_high = W::zip_high(even, V::zero());
+    TRN_EACH_ROW {
+      const auto x = W::load_one(a[i] + k);
+      low[i] = V::fma(x, b_low, low[i]);
+      high[i] = V::fma(x, b_high, high[i]);
+    }
+    b += step;
+  }
+  TRN_EACH_ROW r.at[i][0] = W::join(low[i], high[i]);
+}
+
+// MR rows by NV vectors. kFetch: brings what is wanted next into the second-level cache meanwhile. The chains of
+// multiply-adds of an element over the block do not depend on MR, so its bits follow from where its column lies.
+template <int MR, int NV, bool kFetch>
+void tile_of(const GemmMicroArgs& g) {
+  Registers<MR, NV> r;
+  TRN_EACH_ROW TRN_EACH_VECTOR r.at[i][j] = V::zero();
+  if constexpr (NV == 1 && kHasPairs<V>) {
+    multiply_pairs<V, MR, kFetch>(r, g);
+  } else {
+    constexpr int kPacked = NV == 1 ? V::kLanes : 2 * V::kLanes;  // floats from k to k + 1 in a panel
+    const int64_t step = MR <= kDirectRows ? g.b_step : kPacked;
+    const float* b = g.b;
+    const float* next_b = g.next_b;
+    const int64_t panel = g.b_panel_stride, length = g.length;
+    const float* const* rows = g.rows;
+    for (int64_t s = 0; s < g.segments; ++s, rows += kRowSlots) {
+      const float* a[MR];
+      TRN_EACH_ROW a[i] = rows[i] + g.a_offset;
+#pragma GCC unroll 1
+      for (int64_t k = 0; k < length; ++k, b += step) {
+        if constexpr (kFetch) {
+          __builtin_prefetch(next_b, 0, 2);
+          next_b += g.next_b_step;
+        }
+        typename V::T bv[NV];
+        TRN_EACH_VECTOR bv[j] = V::load(b + (j / 2) * panel + (j % 2) * V::kLanes);
+        TRN_EACH_ROW {
+          const auto x = V::set1(a[i][k]);
+          TRN_EACH_VECTOR r.at[i][j] = V::dot(x, bv[j], r.at[i][j]);
+        }
       }
     }
   }
@@ -123,6 +180,14 @@ void tile(const GemmMicroArgs& g) {
     return;
   }
   finish<MR, NV>(r, g);
+}
+
+template <int MR, int NV>
+void tile(const GemmMicroArgs& g) {
+  if constexpr (NV <= 2) {
+    if (g.next_b) return tile_of<MR, NV, true>(g);
+  }
+  tile_of<MR, NV, false>(g);
 }
 
 // MR rows by NC columns of dot products; column j of B is contiguous at b + j * b_panel_stride.
@@ -142,7 +207,7 @@ void narrow(const GemmMicroArgs& g) {
       TRN_EACH_VECTOR bv[j] = V::load(b + j * g.b_panel_stride + k);
       TRN_EACH_ROW {
         const auto x = V::load(a[i] + k);
-        TRN_EACH_VECTOR r.at[i][j] = V::fma(x, bv[j], r.at[i][j]);
+        TRN_EACH_VECTOR r.at[i][j] = V::dot(x, bv[j], r.at[i][j]);
       }
     }
     if (k < g.length) {
@@ -151,7 +216,7 @@ void narrow(const GemmMicroArgs& g) {
       TRN_EACH_VECTOR bv[j] = V::load_n(b + j * g.b_panel_stride + k, rest);
       TRN_EACH_ROW {
         const auto x = V::load_n(a[i] + k, rest);
-        TRN_EACH_VECTOR r.at[i][j] = V::fma(x, bv[j], r.at[i][j]);
+        TRN_EACH_VECTOR r.at[i][j] = V::dot(x, bv[j], r.at[i][j]);
       }
     }
   }
@@ -162,7 +227,18 @@ void narrow(const GemmMicroArgs& g) {
     if (!g.first) sum += g.partial[i * NC + j];
     if (!g.last) g.partial[i * NC + j] = sum;
   }
-  if (g.last) finish_rows(sums, V::kLanes, MR, g);
+  if (!g.last) return;
+  if (!g.simple) return finish_rows(sums, V::kLanes, MR, g);
+  TRN_EACH_ROW TRN_EACH_VECTOR {
+    float x = sums[i * V::kLanes + j];
+    if (g.bias_col) x += g.bias_col[j];
+    if (g.residual) x += g.residual[i * g.residual_ld + j];
+    if (g.activation != Activation::none) {  // NaN stays
+      x = x < g.act_a ? g.act_a : x;
+      x = x > g.act_b ? g.act_b : x;
+    }
+    g.c[i * g.ldc + j] = x;
+  }
 }
 
 #undef TRN_EACH_ROW

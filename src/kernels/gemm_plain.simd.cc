@@ -1,4 +1,4 @@
-// Matrix products of double and 32-bit integers: blocks of B are packed on the stack, four rows at a time.
+// Matrix products of double and 32-bit integers: blocks of B are packed on the stack, some rows at a time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm_plain.simd.cc"
 #include "kernels/gemm_plain.h"
@@ -14,7 +14,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 namespace {
 
 constexpr int64_t kDepth = 128;  // multiply-adds in one chain; fixed, since it decides the bits
-constexpr int kRows = 4;
+constexpr int kRows = HWY_MAX_BYTES == 64 ? 8 : 4;
 
 template <class V>
 HWY_INLINE V mul_add(V a, V b, V c) {
@@ -42,14 +42,14 @@ HWY_INLINE void rows(D d, const PlainGemmArgs<T>& g, const T* b, int64_t depth, 
   using V = hn::Vec<D>;
   V sum[R][2];
   const T* a[R];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
     sum[r][0] = sum[r][1] = hn::Zero(d);
     a[r] = g.a + (i + r) * g.a_row_stride + k * g.a_k_stride;
   }
   for (int64_t p = 0; p < depth; ++p) {
     const V b0 = hn::Load(d, b + p * 2 * lanes), b1 = hn::Load(d, b + p * 2 * lanes + lanes);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
       const V x = hn::Set(d, a[r][p * g.a_k_stride]);
       sum[r][0] = mul_add(x, b0, sum[r][0]);
@@ -57,7 +57,25 @@ HWY_INLINE void rows(D d, const PlainGemmArgs<T>& g, const T* b, int64_t depth, 
     }
   }
   HWY_ALIGN T out[2 * HWY_MAX_BYTES / sizeof(T)];
-#pragma GCC unroll 4
+  if (n == 2 * lanes) {
+    const V alpha = hn::Set(d, g.alpha), beta = hn::Set(d, g.beta);
+    const auto store = [&](V v, T* c) HWY_ATTR {
+      const V product = hn::Mul(alpha, v);
+      if (k != 0) {
+        hn::StoreU(hn::Add(hn::LoadU(d, c), product), d, c);
+      } else {
+        hn::StoreU(g.beta != T(0) ? hn::Add(product, hn::Mul(beta, hn::LoadU(d, c))) : product, d, c);
+      }
+    };
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) {
+      T* c = g.c + (i + r) * g.ldc + j;
+      store(sum[r][0], c);
+      store(sum[r][1], c + lanes);
+    }
+    return;
+  }
+#pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
     hn::Store(sum[r][0], d, out);
     hn::Store(sum[r][1], d, out + lanes);
@@ -77,6 +95,11 @@ void tile(const PlainGemmArgs<T>& g, int64_t row_begin, int64_t row_end, int64_t
       const int64_t depth = g.k - k < kDepth ? g.k - k : kDepth;
       for (int64_t p = 0; p < depth; ++p) {
         const T* from = g.b + (k + p) * g.b_k_stride + j * g.b_n_stride;
+        if (g.b_n_stride == 1 && n == width) {
+          hn::Store(hn::LoadU(d, from), d, b + p * width);
+          hn::Store(hn::LoadU(d, from + width / 2), d, b + p * width + width / 2);
+          continue;
+        }
         for (int64_t x = 0; x < n; ++x) b[p * width + x] = from[x * g.b_n_stride];
         for (int64_t x = n; x < width; ++x) b[p * width + x] = T(0);
       }

@@ -328,38 +328,62 @@ void Lp(const float* x, float* y, int64_t planes, const PoolShape& s) {
 }
 
 // One output position, channels-last, from the input positions of its taps. kVectors vectors of channels at a time.
-template <Kind kKind, int kVectors>
-HWY_INLINE void Channels(const float* const* taps, int64_t count, float* y, int64_t c, VF divisor, VF reciprocal) {
+// Of maxima the plain kind loses a NaN that is not the last; a sum on the side tells whether there may be one, and then
+// it gives false (infinities of both signs do so, too).
+template <Kind kKind, int kVectors, bool kPlain>
+HWY_INLINE bool Channels(const float* const* taps, int64_t at, int64_t count, float* y, VF divisor, VF reciprocal) {
   const DF d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  VF acc[kVectors];
+  VF acc[kVectors], sum[kVectors];
 #pragma GCC unroll 4
-  for (int v = 0; v < kVectors; ++v) acc[v] = hn::LoadU(d, taps[0] + c + v * lanes);
+  for (int v = 0; v < kVectors; ++v) sum[v] = acc[v] = hn::LoadU(d, taps[0] + at + v * lanes);
   for (int64_t t = 1; t < count; ++t) {
-    const float* p = taps[t] + c;
+    const float* p = taps[t] + at;
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) acc[v] = Merge<kKind>(acc[v], hn::LoadU(d, p + v * lanes));
+    for (int v = 0; v < kVectors; ++v) {
+      const VF x = hn::LoadU(d, p + v * lanes);
+      acc[v] = kPlain ? hn::Max(acc[v], x) : Merge<kKind>(acc[v], x);
+      if constexpr (kPlain) sum[v] = hn::Add(sum[v], x);
+    }
+  }
+  if constexpr (kPlain) {
+    VF all = sum[0];
+    for (int v = 1; v < kVectors; ++v) all = hn::Add(all, sum[v]);
+    if (!hn::AllFalse(d, hn::IsNaN(all))) return false;
   }
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v) {
     if constexpr (kKind == Kind::sum) acc[v] = Quotient(d, acc[v], divisor, reciprocal);
-    hn::StoreU(acc[v], d, y + c + v * lanes);
+    hn::StoreU(acc[v], d, y + v * lanes);
   }
+  return true;
 }
 
+template <Kind kKind, int kVectors>
+HWY_INLINE void SafeChannels(const float* const* taps, int64_t at, int64_t count, float* y, VF divisor, VF reciprocal) {
+  if constexpr (kKind == Kind::max) {
+    if (Channels<kKind, kVectors, true>(taps, at, count, y, divisor, reciprocal)) return;
+  }
+  Channels<kKind, kVectors, false>(taps, at, count, y, divisor, reciprocal);
+}
+
+// The taps are read `at` floats further on.
 template <Kind kKind>
-HWY_INLINE void Position(const float* const* taps, int64_t count, float* y, int64_t channels, float divisor) {
+HWY_INLINE void Position(const float* const* taps, int64_t at, int64_t count, float* y, int64_t channels,
+                         float divisor) {
   const DF d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const VF divide = hn::Set(d, divisor), reciprocal = hn::Set(d, 1.0f / divisor);
   int64_t c = 0;
-  for (; c + 4 * lanes <= channels; c += 4 * lanes) Channels<kKind, 4>(taps, count, y, c, divide, reciprocal);
-  if (c + 2 * lanes <= channels) Channels<kKind, 2>(taps, count, y, c, divide, reciprocal), c += 2 * lanes;
-  if (c + lanes <= channels) Channels<kKind, 1>(taps, count, y, c, divide, reciprocal), c += lanes;
+  for (; c + 4 * lanes <= channels; c += 4 * lanes) {
+    SafeChannels<kKind, 4>(taps, at + c, count, y + c, divide, reciprocal);
+  }
+  if (c + 2 * lanes <= channels) SafeChannels<kKind, 2>(taps, at + c, count, y + c, divide, reciprocal), c += 2 * lanes;
+  if (c + lanes <= channels) SafeChannels<kKind, 1>(taps, at + c, count, y + c, divide, reciprocal), c += lanes;
   if (c == channels) return;
   const size_t left = static_cast<size_t>(channels - c);
-  VF acc = LoadTail(d, taps[0] + c, left);
-  for (int64_t t = 1; t < count; ++t) acc = Merge<kKind>(acc, LoadTail(d, taps[t] + c, left));
+  VF acc = LoadTail(d, taps[0] + at + c, left);
+  for (int64_t t = 1; t < count; ++t) acc = Merge<kKind>(acc, LoadTail(d, taps[t] + at + c, left));
   if constexpr (kKind == Kind::sum) acc = Quotient(d, acc, divide, reciprocal);
   StoreTail(acc, d, y + c, left);
 }
@@ -369,22 +393,30 @@ HWY_INLINE void Nhwc(const float* x, float* y, int64_t channels, int64_t begin, 
   constexpr int64_t kTaps = 256;
   const float* taps[kTaps];
   y += begin * s.out[2] * channels;
+  const bool shares = s.kernel[0] * s.kernel[1] * s.kernel[2] <= kTaps;
   for (int64_t row = begin; row < end; ++row) {
     const int64_t o0 = row / s.out[1], o1 = row % s.out[1];
     Window w[3] = {window(s, 0, o0), window(s, 1, o1), {}};
     const int64_t rows = kKind == Kind::sum ? window_count(s, 0, o0) * window_count(s, 1, o1) : 1;
+    int64_t whole_at = -1, count = 0;  // the last position whose window lies inside the row: its taps are still there
     for (int64_t o2 = 0; o2 < s.out[2]; ++o2, y += channels) {
       w[2] = window(s, 2, o2);
       const int64_t counted = kKind == Kind::sum ? rows * window_count(s, 2, o2) : 1;
       const float divisor = counted > 0 ? static_cast<float>(counted) : 1.0f;
-      int64_t count = 0;
+      const bool whole = shares && w[2].first == 0 && w[2].last == s.kernel[2];
+      if (whole && whole_at >= 0 && count > 0) {
+        Position<kKind>(taps, (o2 - whole_at) * s.stride[2] * channels, count, y, channels, divisor);
+        continue;
+      }
+      whole_at = whole ? o2 : -1;
+      count = 0;
       for (int64_t k0 = w[0].first; k0 < w[0].last; ++k0) {
         for (int64_t k1 = w[1].first; k1 < w[1].last; ++k1) {
           const int64_t line = (w[0].start + k0 * s.dilation[0]) * s.in[1] + w[1].start + k1 * s.dilation[1];
           const float* p = x + (line * s.in[2] + w[2].start + w[2].first * s.dilation[2]) * channels;
           for (int64_t k2 = w[2].first; k2 < w[2].last; ++k2, p += s.dilation[2] * channels) {
             if (count == kTaps) {  // what is there so far becomes the first tap
-              Position<kKind>(taps, count, y, channels, 1.0f);
+              Position<kKind>(taps, 0, count, y, channels, 1.0f);
               taps[0] = y;
               count = 1;
             }
@@ -396,11 +428,10 @@ HWY_INLINE void Nhwc(const float* x, float* y, int64_t channels, int64_t begin, 
         std::fill(y, y + channels, kKind == Kind::max ? -std::numeric_limits<float>::infinity() : 0.0f);
         continue;
       }
-      Position<kKind>(taps, count, y, channels, divisor);
+      Position<kKind>(taps, 0, count, y, channels, divisor);
     }
   }
 }
-
 void MaxNhwc(const float* x, float* y, int64_t channels, int64_t begin, int64_t end, const PoolShape& s) {
   Nhwc<Kind::max>(x, y, channels, begin, end, s);
 }

@@ -150,6 +150,31 @@ TEST(Pool, ChannelsLastMatchesTheDefinition) {
   });
 }
 
+// Channels last: a NaN at any tap of the window, in vectors and behind them; infinities of both signs are none.
+TEST(Pool, NanIsKeptInChannels) {
+  constexpr int64_t kChannels = 83;
+  for_each_rung([] {
+    const PoolShape s{.in = {1, 1, 4}, .out = {1, 1, 2}, .kernel = {1, 1, 3}};
+    for (int64_t at = 0; at < 4; ++at) {
+      for (int64_t c : {0, 17, 40, 64, 82}) {
+        std::vector<float> x(4 * kChannels, 1.0f), y(2 * kChannels);
+        x[static_cast<size_t>(at * kChannels + c)] = std::nanf("");
+        x[static_cast<size_t>(1 * kChannels + 5)] = kInf;
+        x[static_cast<size_t>(2 * kChannels + 5)] = -kInf;
+        pool().max_nhwc(x.data(), y.data(), kChannels, 0, 1, s);
+        for (int64_t o = 0; o < 2; ++o)
+          for (int64_t k = 0; k < kChannels; ++k) {
+            const float v = y[static_cast<size_t>(o * kChannels + k)];
+            if (k == c && o <= at && at < o + 3)
+              EXPECT_TRUE(std::isnan(v)) << at << " " << o << " " << k;
+            else
+              EXPECT_EQ(v, k == 5 ? kInf : 1.0f) << at << " " << o << " " << k;
+          }
+      }
+    }
+  });
+}
+
 TEST(Pool, NanIsKept) {
   for_each_rung([] {
     std::vector<float> x(40, 1.0f), y(20), z(20);

@@ -1,203 +1,108 @@
-// Look-up of reductions, the plain loops for other types, and the (outer, axis, inner) form of a set of reduced
+// Look-up of reductions, what integers compute in f64, and the (outer, axis, inner) form of a set of reduced
 // dimensions.
 #include "kernels/reduce.h"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
-#include <type_traits>
 
 #include "kernels/arg_extreme_table.h"
 #include "kernels/convert.h"
 #include "kernels/reduce_table.h"
+#include "kernels/transpose.h"
 
 namespace trunnion::kernels {
 namespace {
 
 using Op = ReduceOp;
 
-// Sums of integers wrap: they are kept unsigned.
-template <class T>
-struct SumTypeOf {
-  using type = std::make_unsigned_t<T>;
-};
-template <>
-struct SumTypeOf<double> {
-  using type = double;
-};
-template <class T>
-using SumType = typename SumTypeOf<T>::type;
-
-template <class T, bool kMax>
-T extreme(const T* x, int64_t axis, int64_t step) {
-  T best = kMax ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
-  if constexpr (std::is_floating_point_v<T>) {
-    best = kMax ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::infinity();
+// What integers compute in f64: l2, log_sum, log_sum_exp.
+template <Op kOp, class T>
+T in_double(const T* x, int64_t axis, int64_t step) {
+  double sum = 0, max = 0;
+  if constexpr (kOp == Op::log_sum_exp) {
+    T largest = std::numeric_limits<T>::lowest();
+    for (int64_t k = 0; k < axis; ++k) largest = x[k * step] > largest ? x[k * step] : largest;
+    if (axis == 0) return T(0);
+    max = static_cast<double>(largest);
   }
   for (int64_t k = 0; k < axis; ++k) {
-    const T v = x[k * step];
-    if (v != v) return v;
-    if (kMax ? v > best : v < best) best = v;
+    const double v = static_cast<double>(x[k * step]);
+    sum += kOp == Op::l2 ? v * v : kOp == Op::log_sum ? v : std::exp(v - max);
   }
-  return best;
-}
-
-template <Op kOp, class T>
-T column(const T* x, int64_t axis, int64_t step) {
-  if constexpr (kOp == Op::max) return extreme<T, true>(x, axis, step);
-  if constexpr (kOp == Op::min) return extreme<T, false>(x, axis, step);
-  if constexpr (kOp == Op::l2 || kOp == Op::log_sum || kOp == Op::log_sum_exp) {
-    double sum = 0, max = 0;
-    if constexpr (kOp == Op::log_sum_exp) {
-      max = static_cast<double>(extreme<T, true>(x, axis, step));
-      if (axis == 0) max = -std::numeric_limits<double>::infinity();
-      if (!(max - max == 0)) return static_cast<T>(std::is_integral_v<T> ? 0.0 : max);
-    }
-    for (int64_t k = 0; k < axis; ++k) {
-      const double v = static_cast<double>(x[k * step]);
-      sum += kOp == Op::l2 ? v * v : kOp == Op::log_sum ? v : std::exp(v - max);
-    }
-    const double r = kOp == Op::l2 ? std::sqrt(sum) : max + std::log(sum);
-    if constexpr (std::is_integral_v<T>) {
-      T out;
-      convert(Elem::f64, sizeof(T) == 8 ? Elem::i64 : Elem::i32)(&r, &out, 1, {});
-      return out;
-    }
-    return static_cast<T>(r);
-  } else if constexpr (kOp != Op::max && kOp != Op::min) {
-    using S = SumType<T>;
-    S acc = kOp == Op::prod ? S(1) : S(0);
-    for (int64_t k = 0; k < axis; ++k) {
-      const T v = x[k * step];
-      if constexpr (kOp == Op::prod) acc *= static_cast<S>(v);
-      if constexpr (kOp == Op::sum || kOp == Op::mean) acc += static_cast<S>(v);
-      if constexpr (kOp == Op::sum_square) acc += static_cast<S>(v) * static_cast<S>(v);
-      if constexpr (kOp == Op::l1) acc += v < 0 ? S(0) - static_cast<S>(v) : static_cast<S>(v);
-    }
-    const T total = static_cast<T>(acc);
-    if constexpr (kOp == Op::mean) {
-      if constexpr (std::is_integral_v<T>) return axis == 0 ? T(0) : static_cast<T>(total / static_cast<T>(axis));
-      return total / static_cast<T>(axis);
-    }
-    return total;
-  }
-}
-
-constexpr bool joins(Op op) { return op <= Op::prod || op == Op::sum_square || op == Op::l1; }
-
-template <Op kOp, class T>
-SumType<T> joined(SumType<T> acc, T v) {
-  using S = SumType<T>;
-  if constexpr (kOp == Op::prod) return acc * static_cast<S>(v);
-  if constexpr (kOp == Op::sum || kOp == Op::mean) return acc + static_cast<S>(v);
-  if constexpr (kOp == Op::sum_square) return acc + static_cast<S>(v) * static_cast<S>(v);
-  if constexpr (kOp == Op::l1) return acc + (v < 0 ? S(0) - static_cast<S>(v) : static_cast<S>(v));
-}
-
-// Many columns: row by row over a block of them, in the order of column().
-template <Op kOp, class T>
-void columns(const T* x, T* y, const ReduceShape& s) {
-  constexpr int64_t kBlock = 512;
-  for (int64_t c = 0; c < s.inner; c += kBlock) {
-    const int64_t n = s.inner - c < kBlock ? s.inner - c : kBlock;
-    if constexpr (kOp == Op::max || kOp == Op::min) {
-      T best[kBlock];
-      for (int64_t i = 0; i < n; ++i) best[i] = x[c + i];
-      for (int64_t k = 1; k < s.axis; ++k) {
-        const T* row = x + k * s.stride + c;
-        for (int64_t i = 0; i < n; ++i) {
-          const bool better = kOp == Op::max ? row[i] > best[i] : row[i] < best[i];
-          best[i] = better || (row[i] != row[i] && best[i] == best[i]) ? row[i] : best[i];
-        }
-      }
-      for (int64_t i = 0; i < n; ++i) y[c + i] = best[i];
-    } else {
-      SumType<T> acc[kBlock];
-      for (int64_t i = 0; i < n; ++i) acc[i] = kOp == Op::prod ? SumType<T>(1) : SumType<T>(0);
-      for (int64_t k = 0; k < s.axis; ++k) {
-        const T* row = x + k * s.stride + c;
-        for (int64_t i = 0; i < n; ++i) acc[i] = joined<kOp, T>(acc[i], row[i]);
-      }
-      for (int64_t i = 0; i < n; ++i) {
-        y[c + i] = static_cast<T>(acc[i]);
-        if constexpr (kOp == Op::mean) y[c + i] = static_cast<T>(y[c + i] / static_cast<T>(s.axis));
-      }
-    }
-  }
+  const double r = kOp == Op::l2 ? std::sqrt(sum) : max + std::log(sum);
+  T out;
+  convert(Elem::f64, sizeof(T) == 8 ? Elem::i64 : Elem::i32)(&r, &out, 1, {});
+  return out;
 }
 
 template <Op kOp, class T>
 void run(const void* xv, void* yv, const ReduceShape& shape) {
   const T* x = static_cast<const T*>(xv);
   T* y = static_cast<T*>(yv);
-  for (int64_t o = 0; o < shape.outer; ++o, x += shape.axis * shape.stride, y += shape.stride) {
-    if constexpr (joins(kOp) && !std::is_same_v<T, bool>) {
-      if (shape.inner >= 8 && shape.axis > 0) {
-        columns<kOp, T>(x, y, shape);
-        continue;
-      }
-    }
-    for (int64_t i = 0; i < shape.inner; ++i) y[i] = column<kOp, T>(x + i, shape.axis, shape.stride);
-  }
+  for (int64_t o = 0; o < shape.outer; ++o, x += shape.axis * shape.stride, y += shape.stride)
+    for (int64_t i = 0; i < shape.inner; ++i) y[i] = in_double<kOp, T>(x + i, shape.axis, shape.stride);
 }
 
 template <class T>
-ReduceFn every(Op op) {
-  switch (op) {
-    case Op::sum:
-      return &run<Op::sum, T>;
-    case Op::mean:
-      return &run<Op::mean, T>;
-    case Op::max:
-      return &run<Op::max, T>;
-    case Op::min:
-      return &run<Op::min, T>;
-    case Op::prod:
-      return &run<Op::prod, T>;
-    case Op::sum_square:
-      return &run<Op::sum_square, T>;
-    case Op::l1:
-      return &run<Op::l1, T>;
-    case Op::l2:
-      return &run<Op::l2, T>;
-    case Op::log_sum:
-      return &run<Op::log_sum, T>;
-    case Op::log_sum_exp:
-      return &run<Op::log_sum_exp, T>;
+ReduceFn integers(const ReduceFn* sums, Op op) {
+  if (op == Op::l2) return &run<Op::l2, T>;
+  if (op == Op::log_sum) return &run<Op::log_sum, T>;
+  if (op == Op::log_sum_exp) return &run<Op::log_sum_exp, T>;
+  return sums[int(op)];
+}
+ReduceFn extremes(const ReduceFn* fn, Op op) { return op == Op::max ? fn[0] : op == Op::min ? fn[1] : nullptr; }
+
+// Short rows of f32 are turned to columns first: a vector then has an element of many rows. Whether depends on the
+// axis alone, so that a row has the same bits however rows are split.
+constexpr int64_t kShortRow = 17;
+template <Op kOp>
+void run_f32(const void* xv, void* yv, const ReduceShape& s) {
+  const ReduceFn fn = reduce_table().fn[int(kOp)];
+  if (s.inner != 1 || s.stride != 1 || s.axis < 2 || s.axis >= kShortRow) return fn(xv, yv, s);
+  constexpr int64_t kRows = 128;
+  alignas(64) float turned[kShortRow * kRows];
+  const float* x = static_cast<const float*>(xv);
+  float* y = static_cast<float*>(yv);
+  alignas(64) float result[kRows];
+  for (int64_t o = 0; o < s.outer; o += kRows) {
+    const int64_t n = s.outer - o < kRows ? s.outer - o : kRows;
+    transpose_2d_f32(x + o * s.axis, s.axis, turned, kRows, n, s.axis);
+    fn(turned, result, {1, s.axis, n, kRows});
+    std::memcpy(y + o, result, static_cast<size_t>(n) * sizeof(float));
   }
-  return nullptr;
 }
-template <class T>
-ReduceFn extremes(Op op) {
-  return op == Op::max ? &run<Op::max, T> : op == Op::min ? &run<Op::min, T> : nullptr;
-}
+constexpr ReduceFn kShortRows[] = {
+    &run_f32<Op::sum>,        &run_f32<Op::mean>, &run_f32<Op::max>, &run_f32<Op::min>,     &run_f32<Op::prod>,
+    &run_f32<Op::sum_square>, &run_f32<Op::l1>,   &run_f32<Op::l2>,  &run_f32<Op::log_sum>, &run_f32<Op::log_sum_exp>};
 
 }  // namespace
 
 ReduceFn reduce(Op op, Elem type) {
   if (int(op) >= kReduceOps) return nullptr;
+  const ReduceTypesTable& types = reduce_types_table();
   switch (type) {
     case Elem::f32:
-      return reduce_table().fn[int(op)];
+      return kShortRows[int(op)];
     case Elem::f64:
-      return every<double>(op);
+      return types.f64[int(op)];
     case Elem::i32:
-      return every<int32_t>(op);
+      return integers<int32_t>(types.i32, op);
     case Elem::i64:
-      return every<int64_t>(op);
+      return integers<int64_t>(types.i64, op);
     case Elem::u32:
-      return every<uint32_t>(op);
+      return integers<uint32_t>(types.u32, op);
     case Elem::u64:
-      return every<uint64_t>(op);
+      return integers<uint64_t>(types.u64, op);
     case Elem::i8:
-      return extremes<int8_t>(op);
+      return extremes(types.i8, op);
     case Elem::i16:
-      return extremes<int16_t>(op);
+      return extremes(types.i16, op);
     case Elem::u8:
-      return extremes<uint8_t>(op);
-    case Elem::u16:
-      return extremes<uint16_t>(op);
     case Elem::boolean:
-      return extremes<bool>(op);
+      return extremes(types.u8, op);
+    case Elem::u16:
+      return extremes(types.u16, op);
     default:
       return nullptr;
   }

@@ -1,5 +1,7 @@
 #include "kernels/reduce.h"
 
+#include <type_traits>
+
 #include "kernels/convert.h"
 #include "kernels/rung_test.h"
 
@@ -128,6 +130,90 @@ TEST(Reduce, Integers) {
   EXPECT_EQ(r, 5);
   reduce(ReduceOp::log_sum_exp, Elem::f64)(d, &r, {1, 2, 1, 1});
   EXPECT_NEAR(r, std::log(std::exp(3) + std::exp(4)), 1e-12);
+}
+
+template <class T>
+T plain(ReduceOp op, const T* x, int64_t axis, int64_t step) {
+  using U = std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
+  U acc = op == ReduceOp::prod ? U(1) : op == ReduceOp::max || op == ReduceOp::min ? static_cast<U>(x[0]) : U(0);
+  for (int64_t k = 0; k < axis; ++k) {
+    const T v = x[k * step], best = static_cast<T>(acc);
+    const U u = static_cast<U>(v);
+    if (op == ReduceOp::sum || op == ReduceOp::mean) acc += u;
+    if (op == ReduceOp::prod) acc *= u;
+    if (op == ReduceOp::sum_square || op == ReduceOp::l2) acc += u * u;
+    if (op == ReduceOp::l1) acc += v < T(0) ? U(0) - u : u;
+    if (op == ReduceOp::max && v > best) acc = u;
+    if (op == ReduceOp::min && v < best) acc = u;
+  }
+  const T total = static_cast<T>(acc);
+  if (op == ReduceOp::l2) return static_cast<T>(std::sqrt(static_cast<double>(total)));
+  return op == ReduceOp::mean ? static_cast<T>(total / static_cast<T>(axis)) : total;
+}
+
+template <class T>
+void expect_plain(Elem type, std::initializer_list<ReduceOp> ops) {
+  std::mt19937_64 random(3);
+  for_each_rung([&] {
+    for (ReduceOp op : ops)
+      for (int64_t axis : {1, 2, 7, 16, 33, 70, 257})
+        for (int64_t inner : {1, 3, 9, 16, 31, 150}) {
+          std::vector<T> x(static_cast<size_t>(2 * axis * inner)), y(static_cast<size_t>(2 * inner));
+          for (T& v : x) v = static_cast<T>(static_cast<int64_t>(random() % 250) - 120);
+          reduce(op, type)(x.data(), y.data(), {2, axis, inner, inner});
+          for (int64_t i = 0; i < 2 * inner; ++i) {
+            const T want = plain(op, x.data() + i / inner * axis * inner + i % inner, axis, inner);
+            if constexpr (std::is_floating_point_v<T>) {
+              if (op == ReduceOp::prod) {
+                ASSERT_NEAR(y[static_cast<size_t>(i)] / want, 1, std::isfinite(want) && want != 0 ? 1e-12 : 1e300);
+                continue;
+              }
+            }
+            ASSERT_EQ(y[static_cast<size_t>(i)], want) << int(op) << " " << axis << " " << inner;
+          }
+        }
+  });
+}
+
+TEST(Reduce, OtherTypesMatchPlainLoops) {
+  const auto sums = {ReduceOp::sum,  ReduceOp::mean,       ReduceOp::max, ReduceOp::min,
+                     ReduceOp::prod, ReduceOp::sum_square, ReduceOp::l1};
+  const auto extremes = {ReduceOp::max, ReduceOp::min};
+  expect_plain<double>(Elem::f64, {ReduceOp::sum, ReduceOp::mean, ReduceOp::max, ReduceOp::min, ReduceOp::sum_square,
+                                   ReduceOp::l1, ReduceOp::l2});
+  expect_plain<int32_t>(Elem::i32, sums);
+  expect_plain<int64_t>(Elem::i64, sums);
+  expect_plain<uint32_t>(Elem::u32, sums);
+  expect_plain<uint64_t>(Elem::u64, sums);
+  expect_plain<int8_t>(Elem::i8, extremes);
+  expect_plain<uint8_t>(Elem::u8, extremes);
+  expect_plain<int16_t>(Elem::i16, extremes);
+  expect_plain<uint16_t>(Elem::u16, extremes);
+  for_each_rung([] {
+    for (size_t at : {0, 3, 40, 66}) {
+      std::vector<double> x(67, 1.0);
+      x[at] = std::nan("");
+      for (ReduceOp op : {ReduceOp::max, ReduceOp::min, ReduceOp::sum}) {
+        double y;
+        reduce(op, Elem::f64)(x.data(), &y, {1, 67, 1, 1});
+        EXPECT_TRUE(std::isnan(y));
+      }
+    }
+  });
+}
+
+TEST(Reduce, ShortRowsHaveTheSameBitsHoweverTheyAreSplit) {
+  for_each_rung([] {
+    for (int64_t axis : {2, 3, 8, 29}) {
+      const std::vector<float> x = random_floats(static_cast<size_t>(300 * axis));
+      std::vector<float> whole(300), parts(300);
+      const ReduceFn sum = reduce(ReduceOp::sum, Elem::f32);
+      sum(x.data(), whole.data(), {300, axis, 1, 1});
+      for (int64_t at = 0; at < 300; at += 7)
+        sum(x.data() + at * axis, parts.data() + at, {std::min<int64_t>(7, 300 - at), axis, 1, 1});
+      EXPECT_EQ(whole, parts);
+    }
+  });
 }
 
 TEST(Reduce, ArgExtreme) {

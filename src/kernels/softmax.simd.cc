@@ -10,6 +10,7 @@
 #include "hwy/highway.h"
 // clang-format on
 #include "kernels/softmax.h"
+#include "kernels/transpose.h"
 #include "kernels/vec_reduce-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -116,18 +117,25 @@ void Attention(float* x, const float* mask, int64_t rows, int64_t cols, int64_t 
   }
 }
 
-// One vector of columns (or `count` of them when kTail): axis elements, `inner` apart.
-template <bool kLog, bool kTail>
+// Rows that are added up before they meet the sum of those before: bounds the growth of the rounding error.
+constexpr int64_t kSumRows = 128;
+
+// `count` columns, fewer than a vector has: axis elements, `inner` apart.
+template <bool kLog>
 HWY_INLINE void Columns(DF d, const float* x, float* y, int64_t axis, int64_t inner, size_t count) {
-  const auto load = [&](const float* p) HWY_ATTR { return kTail ? LoadTail(d, p, count) : hn::LoadU(d, p); };
-  const auto store = [&](VF v, float* p) HWY_ATTR { kTail ? StoreTail(v, d, p, count) : hn::StoreU(v, d, p); };
+  const auto load = [&](const float* p) HWY_ATTR { return LoadTail(d, p, count); };
+  const auto store = [&](VF v, float* p) HWY_ATTR { StoreTail(v, d, p, count); };
   VF max = hn::Neg(hn::Inf(d));
   for (int64_t k = 0; k < axis; ++k) max = hn::Max(load(x + k * inner), max);
   VF sum = hn::Zero(d);
-  for (int64_t k = 0; k < axis; ++k) {
-    const VF e = ExpFlush(d, hn::Sub(load(x + k * inner), max));
-    if constexpr (!kLog) store(e, y + k * inner);
-    sum = hn::Add(sum, e);
+  for (int64_t at = 0; at < axis; at += kSumRows) {
+    VF part = hn::Zero(d);
+    for (int64_t k = at; k < axis && k < at + kSumRows; ++k) {
+      const VF e = ExpFlush(d, hn::Sub(load(x + k * inner), max));
+      if constexpr (!kLog) store(e, y + k * inner);
+      part = hn::Add(part, e);
+    }
+    sum = hn::Add(sum, part);
   }
   if constexpr (kLog) {
     const VF log_sum = Log(d, sum);
@@ -138,15 +146,75 @@ HWY_INLINE void Columns(DF d, const float* x, float* y, int64_t axis, int64_t in
   }
 }
 
+// Whole vectors of columns by rows of a block of them, so that memory is read in its order; the arithmetic is that of
+// Columns. Returns how many columns were done.
+template <bool kLog>
+HWY_INLINE int64_t WideColumns(DF d, const float* x, float* y, int64_t axis, int64_t inner) {
+  constexpr int64_t kBlock = 256;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  HWY_ALIGN float max[kBlock], sum[kBlock], part[kBlock];
+  int64_t c = 0;
+  while (inner - c >= lanes) {
+    const int64_t n = (inner - c < kBlock ? inner - c : kBlock) / lanes * lanes;
+    for (int64_t i = 0; i < n; i += lanes) {
+      hn::Store(hn::Neg(hn::Inf(d)), d, max + i);
+      hn::Store(hn::Zero(d), d, sum + i);
+    }
+    for (int64_t k = 0; k < axis; ++k) {
+      for (int64_t i = 0; i < n; i += lanes)
+        hn::Store(hn::Max(hn::LoadU(d, x + k * inner + c + i), hn::Load(d, max + i)), d, max + i);
+    }
+    for (int64_t first = 0; first < axis; first += kSumRows) {
+      for (int64_t i = 0; i < n; i += lanes) hn::Store(hn::Zero(d), d, part + i);
+      for (int64_t k = first; k < axis && k < first + kSumRows; ++k) {
+        for (int64_t i = 0; i < n; i += lanes) {
+          const int64_t at = k * inner + c + i;
+          const VF e = ExpFlush(d, hn::Sub(hn::LoadU(d, x + at), hn::Load(d, max + i)));
+          if constexpr (!kLog) hn::StoreU(e, d, y + at);
+          hn::Store(hn::Add(hn::Load(d, part + i), e), d, part + i);
+        }
+      }
+      for (int64_t i = 0; i < n; i += lanes)
+        hn::Store(hn::Add(hn::Load(d, sum + i), hn::Load(d, part + i)), d, sum + i);
+    }
+    for (int64_t i = 0; i < n; i += lanes) {
+      const VF s = hn::Load(d, sum + i);
+      hn::Store(kLog ? Log(d, s) : hn::Div(hn::Set(d, 1.0f), s), d, sum + i);
+    }
+    for (int64_t k = 0; k < axis; ++k) {
+      for (int64_t i = 0; i < n; i += lanes) {
+        const int64_t at = k * inner + c + i;
+        const VF s = hn::Load(d, sum + i);
+        if constexpr (kLog) {
+          hn::StoreU(hn::Sub(hn::Sub(hn::LoadU(d, x + at), hn::Load(d, max + i)), s), d, y + at);
+        } else {
+          hn::StoreU(hn::Mul(hn::LoadU(d, y + at), s), d, y + at);
+        }
+      }
+    }
+    c += n;
+  }
+  return c;
+}
+
+// Elements of one (axis, inner) that are turned on the stack.
+constexpr int64_t kTurned = 8192;
+
 template <bool kLog>
 void Strided(const float* x, float* y, int64_t outer, int64_t axis, int64_t inner) {
   if (inner == 1) return kLog ? LogRows(x, y, outer, axis) : Rows(x, y, outer, axis);
   const DF d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   for (int64_t o = 0; o < outer; ++o, x += axis * inner, y += axis * inner) {
-    int64_t i = 0;
-    for (; i + lanes <= inner; i += lanes) Columns<kLog, false>(d, x + i, y + i, axis, inner, 0);
-    if (i < inner) Columns<kLog, true>(d, x + i, y + i, axis, inner, static_cast<size_t>(inner - i));
+    if (inner < lanes && axis * inner <= kTurned) {  // few columns are rows the other way round
+      HWY_ALIGN float turned[kTurned];
+      transpose_2d_f32(x, inner, turned, axis, axis, inner);
+      kLog ? LogRows(turned, turned, inner, axis) : Rows(turned, turned, inner, axis);
+      transpose_2d_f32(turned, axis, y, inner, inner, axis);
+      continue;
+    }
+    const int64_t i = WideColumns<kLog>(d, x, y, axis, inner);
+    if (i < inner) Columns<kLog>(d, x + i, y + i, axis, inner, static_cast<size_t>(inner - i));
   }
 }
 

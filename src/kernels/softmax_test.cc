@@ -15,8 +15,8 @@ std::vector<double> reference(const std::vector<float>& x, int64_t outer, int64_
 
 TEST(Softmax, RowsAndStridedMatchDouble) {
   for_each_rung([] {
-    for (int64_t axis : {1, 2, 3, 7, 15, 16, 17, 33, 64, 100, 1000}) {
-      for (int64_t inner : {1, 2, 5, 16, 19}) {
+    for (int64_t axis : {1, 2, 3, 7, 15, 16, 17, 33, 64, 100, 1000, 3000}) {
+      for (int64_t inner : {1, 2, 3, 5, 16, 19, 300}) {
         const std::vector<float> x = random_floats(static_cast<size_t>(3 * axis * inner), -20, 20);
         std::vector<float> y(x.size()), l(x.size());
         softmax().strided(x.data(), y.data(), 3, axis, inner);
@@ -25,7 +25,7 @@ TEST(Softmax, RowsAndStridedMatchDouble) {
         for (size_t i = 0; i < x.size(); ++i) {
           // x - max has up to 40 / 2^25 of rounding error, which exp passes on.
           ASSERT_NEAR(y[i], expect[i], 5e-6 * expect[i] + 1e-37) << axis << " " << inner;
-          ASSERT_NEAR(l[i], expect_log[i], 5e-7 * std::fmax(1, std::fabs(expect_log[i]))) << axis << " " << inner;
+          ASSERT_NEAR(l[i], expect_log[i], 7e-7 * std::fmax(1, std::fabs(expect_log[i]))) << axis << " " << inner;
         }
         std::vector<float> in_place = x;
         softmax().strided(in_place.data(), in_place.data(), 3, axis, inner);

@@ -40,12 +40,14 @@ void transpose_2d(const char* x, int64_t x_stride, char* y, int64_t y_stride, in
       return transpose_table().bytes(reinterpret_cast<const uint8_t*>(x), x_stride, reinterpret_cast<uint8_t*>(y),
                                      y_stride, rows, cols);
     case 2:
-      return plain_2d<uint16_t>(x, x_stride, y, y_stride, rows, cols);
+      return transpose_table().halves(reinterpret_cast<const uint16_t*>(x), x_stride, reinterpret_cast<uint16_t*>(y),
+                                      y_stride, rows, cols);
     case 4:
       return transpose_table().words(reinterpret_cast<const float*>(x), x_stride, reinterpret_cast<float*>(y), y_stride,
                                      rows, cols);
     case 8:
-      return plain_2d<uint64_t>(x, x_stride, y, y_stride, rows, cols);
+      return transpose_table().longs(reinterpret_cast<const uint64_t*>(x), x_stride, reinterpret_cast<uint64_t*>(y),
+                                     y_stride, rows, cols);
     default:
       return plain_2d<Wide>(x, x_stride, y, y_stride, rows, cols);
   }
@@ -162,12 +164,18 @@ void transpose(const TransposePlan& plan, const void* xv, void* yv, int64_t begi
     from += walk[k].index * walk[k].in_step;
     to += walk[k].index * walk[k].out_step;
   }
+  const auto words = blocks && plan.size == 4 ? transpose_table().words : nullptr;  // looked up once for small units
   for (int64_t unit = begin; unit < end; ++unit) {
     if (blocks) {
       const int64_t row_at = walk[0].index * kRowChunk, col_at = walk[1].index * kColumnChunk;
       const int64_t row_count = rows - row_at < kRowChunk ? rows - row_at : kRowChunk;
       const int64_t col_count = cols - col_at < kColumnChunk ? cols - col_at : kColumnChunk;
-      transpose_2d(x + from * size, row_stride, y + to * size, col_stride, row_count, col_count, plan.size);
+      if (words) {
+        words(reinterpret_cast<const float*>(x) + from, row_stride, reinterpret_cast<float*>(y) + to, col_stride,
+              row_count, col_count);
+      } else {
+        transpose_2d(x + from * size, row_stride, y + to * size, col_stride, row_count, col_count, plan.size);
+      }
     } else {
       std::memcpy(y + to * size, x + from * size, static_cast<size_t>(cols * size));
     }

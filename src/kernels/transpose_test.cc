@@ -56,6 +56,13 @@ TEST(Transpose, MatricesOfAllShapes) {
     for (int64_t rows : {1, 15, 16, 17, 40, 63, 64, 65, 150}) {
       for (int64_t cols : {3, 15, 16, 17, 33, 70}) check({rows, cols}, {1, 0}, 1, 1);
     }
+    for (size_t size : {2, 8})
+      for (int64_t rows : {1, 2, 3, 4, 7, 8, 12, 33, 64, 70})
+        for (int64_t cols : {1, 2, 3, 4, 5, 8, 9, 31, 65, 130}) check({rows, cols}, {1, 0}, size, 1);
+    for (size_t size : {1, 2, 8}) {
+      check({300, 3}, {1, 0}, size, 1);
+      check({4, 300}, {1, 0}, size, 1);
+    }
     check({2, 600, 130}, {0, 2, 1}, 1, 5);
     check({1100, 70}, {1, 0}, 4, 4);
     check({3, 1100}, {1, 0}, 4, 2);

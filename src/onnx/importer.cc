@@ -38,7 +38,7 @@ struct Scope {
 
 class Importer {
  public:
-  Importer(const ModelView& view, const TensorSource& source, const ImportOptions& options)
+  Importer(ModelView& view, const TensorSource& source, const ImportOptions& options)
       : view_(view), source_(source), options_(options) {}
 
   Result<ir::Model> run() {
@@ -68,7 +68,7 @@ class Importer {
     model.graph = std::make_unique<ir::Graph>();
     Scope scope{model.graph.get(), nullptr, {}};
     TRN_TRY(graph(view_.graph, scope, model.opset_imports, true));
-    for (const auto& f : view_.functions) {
+    for (auto& f : view_.functions) {
       auto imported = function(f, model.opset_imports);
       if (!imported.ok()) return imported.status().with_context(fmt::format("function '{}'", f.name));
       model.functions.push_back(std::move(imported).value());
@@ -124,7 +124,7 @@ class Importer {
     return {};
   }
 
-  Status graph(const GraphView& view, Scope& scope, const OpsetMap& imports, bool top) {
+  Status graph(GraphView& view, Scope& scope, const OpsetMap& imports, bool top) {
     ir::Graph& g = *scope.graph;
     g.name = view.name;
     g.doc = view.doc_string;
@@ -176,17 +176,17 @@ class Importer {
     return {};
   }
 
-  Status nodes(const std::vector<NodeView>& views, Scope& scope, const OpsetMap& imports,
+  Status nodes(std::vector<NodeView>& views, Scope& scope, const OpsetMap& imports,
                const std::unordered_map<std::string_view, const ValueInfoView*>& declared) {
     TRN_ASSIGN(const auto order, node_order(views));
     for (int i : order) {
-      const NodeView& n = views[static_cast<size_t>(i)];
+      NodeView& n = views[static_cast<size_t>(i)];
       if (auto s = node(n, scope, imports, declared); !s.ok()) return s.with_context(node_text(n));
     }
     return {};
   }
 
-  Status node(const NodeView& n, Scope& scope, const OpsetMap& imports,
+  Status node(NodeView& n, Scope& scope, const OpsetMap& imports,
               const std::unordered_map<std::string_view, const ValueInfoView*>& declared) {
     const auto domain = plain_domain(n.domain);
     const auto import = imports.find(std::string(domain));
@@ -212,7 +212,7 @@ class Importer {
     }
     std::vector<ir::Attr> attrs;
     std::unordered_set<std::string_view> seen;
-    for (const auto& a : n.attributes) {
+    for (auto& a : n.attributes) {
       if (!seen.insert(a.name).second) return invalid_graph("attribute '{}' is given twice", a.name);
       auto attr = attribute(a, scope, imports);
       if (!attr.ok()) return attr.status().with_context(fmt::format("attribute '{}'", a.name));
@@ -236,7 +236,7 @@ class Importer {
     return {};
   }
 
-  Result<std::shared_ptr<ir::Graph>> body(const GraphView& view, Scope& scope, const OpsetMap& imports) {
+  Result<std::shared_ptr<ir::Graph>> body(GraphView& view, Scope& scope, const OpsetMap& imports) {
     auto g = std::make_shared<ir::Graph>();
     Scope inner{g.get(), &scope, {}};
     auto s = graph(view, inner, imports, false);
@@ -244,7 +244,8 @@ class Importer {
     return g;
   }
 
-  Result<ir::Attr> attribute(const AttrView& a, Scope& scope, const OpsetMap& imports) {
+  // Lists are taken out of the view: those of a forest are most of its model.
+  Result<ir::Attr> attribute(AttrView& a, Scope& scope, const OpsetMap& imports) {
     ir::Attr out;
     out.name = a.name;
     if (!a.ref_attr_name.empty()) {
@@ -262,10 +263,10 @@ class Importer {
         out.data = std::string(a.s);
         break;
       case AttrType::floats:
-        out.data = a.floats;
+        out.data = std::move(a.floats);
         break;
       case AttrType::ints:
-        out.data = a.ints;
+        out.data = std::move(a.ints);
         break;
       case AttrType::strings:
         out.data = ir::Attr::Strings(a.strings.begin(), a.strings.end());
@@ -291,7 +292,7 @@ class Importer {
       }
       case AttrType::graphs: {
         std::vector<std::shared_ptr<ir::Graph>> graphs;
-        for (const auto& g : a.graphs) {
+        for (auto& g : a.graphs) {
           TRN_ASSIGN(auto one, body(g, scope, imports));
           graphs.push_back(std::move(one));
         }
@@ -332,7 +333,7 @@ class Importer {
     return out;
   }
 
-  Result<ir::Function> function(const FunctionView& f, const OpsetMap& model_imports) {
+  Result<ir::Function> function(FunctionView& f, const OpsetMap& model_imports) {
     ir::Function out;
     out.domain = plain_domain(f.domain);
     out.name = f.name;
@@ -343,7 +344,7 @@ class Importer {
     out.body = std::make_shared<ir::Graph>();
     out.body->name = f.name;
     Scope scope{out.body.get(), nullptr, {}};
-    for (const auto& a : f.attribute_protos) {
+    for (auto& a : f.attribute_protos) {
       TRN_ASSIGN(ir::Attr attr, attribute(a, scope, out.opset_imports));
       out.attribute_defaults.push_back(std::move(attr));
     }
@@ -358,7 +359,7 @@ class Importer {
     return out;
   }
 
-  const ModelView& view_;
+  ModelView& view_;
   const TensorSource& source_;
   const ImportOptions& options_;
 };
@@ -423,7 +424,7 @@ Result<Type> import_type(const TypeView& view, const ImportOptions& options) {
   return type;
 }
 
-Result<ir::Model> import_model(const ModelView& view, const TensorSource& source, const ImportOptions& options) {
+Result<ir::Model> import_model(ModelView view, const TensorSource& source, const ImportOptions& options) {
   auto model = Importer(view, source, options).run();
   if (!model.ok())
     return model.status().with_context(options.path.empty() ? "Load model from memory failed"

@@ -18,7 +18,8 @@ struct ImportOptions {
 };
 
 // Checks versions, names, order (nodes may come unsorted) and references; operators are checked by ops::resolve.
-Result<ir::Model> import_model(const ModelView& view, const TensorSource& source, const ImportOptions& options);
+// The view is used up: lists of attributes move into the graph.
+Result<ir::Model> import_model(ModelView view, const TensorSource& source, const ImportOptions& options);
 
 // The type that a ValueInfoProto declares. A dimension below zero is unknown.
 Result<Type> import_type(const TypeView& view, const ImportOptions& options = {});

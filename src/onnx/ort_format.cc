@@ -105,9 +105,12 @@ class OrtReader {
     TRN_TRY(numbers(t, 2, v.dims));
     TRN_ASSIGN(v.data_type, flat_.value<int32_t>(t, 3, 0));
     TRN_ASSIGN(const int64_t external, flat_.value<int64_t>(t, 6, -1));
-    if (external >= 0)
-      return not_implemented("{}: the elements of tensor '{}' are in a file beside it, which is not supported",
-                             flat_.what(), v.name);
+    if (external >= 0)  // of training checkpoints: models for sessions hold all their weights
+      return not_implemented(
+          "{}: the elements of tensor '{}' are at byte {} of another file, which the format does not name; only the "
+          "checkpoints of ONNX Runtime's training are kept so. Save the model in ONNX format, whose weights may lie in "
+          "files beside it",
+          flat_.what(), v.name, external);
     constexpr int32_t kString = 8;
     if (v.data_type == kString) return texts(t, 5, v.string_data, false);
     TRN_ASSIGN(v.raw_data, flat_.vector(t, 4, 1));

@@ -171,7 +171,9 @@ TEST(OrtFormat, SaysWhatIsMissing) {
   };
   EXPECT_EQ(message(table({})), "the model in ORT format 'm.ort' (version '6') holds no graph");
   const Item t = table({{0, text("w")}, {3, number<int32_t>(1)}, {6, number<int64_t>(0)}});
-  EXPECT_NE(message(table({{7, table({{0, list({t})}})}})).find("in a file beside it"), std::string::npos);
+  EXPECT_NE(
+      message(table({{7, table({{0, list({t})}})}})).find("at byte 0 of another file, which the format does not name"),
+      std::string::npos);
   const Item odd = table({{0, text("a")}, {2, number<int32_t>(77)}});
   EXPECT_NE(message(table({{7, table({{2, list({table({{10, list({odd})}})})}})}})).find("unknown type 77"),
             std::string::npos);

@@ -1,5 +1,6 @@
 #include "onnx/reader.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -123,6 +124,11 @@ class Decoder {
   // Calls fn for each field of a message.
   template <class Fn>
   Status fields(Bytes bytes, const char* name, Fn fn) {
+    return fields_of(bytes, name, [&](const WireField& f, WireReader&) { return fn(f); });
+  }
+  // The same; fn also gets the reader, to take what follows by itself.
+  template <class Fn>
+  Status fields_of(Bytes bytes, const char* name, Fn fn) {
     if (depth_ == kMaxNesting) return fail("messages are nested more than {} deep (recursion limit)", kMaxNesting);
     ++depth_;
     WireReader reader(bytes);
@@ -130,7 +136,7 @@ class Decoder {
     while (reader.next(field)) {
       at_ = reader.position();
       message_ = name;
-      TRN_TRY(fn(field));
+      TRN_TRY(fn(field, reader));
     }
     at_ = reader.position();
     if (!reader.error().empty()) return fail("{}: {}", name, reader.error());
@@ -334,7 +340,7 @@ class Decoder {
       two = two || (held != AttrType::undefined && held != type);
       held = type;
     };
-    TRN_TRY(fields(bytes, "AttributeProto", [&](const WireField& f) -> Status {
+    TRN_TRY(fields_of(bytes, "AttributeProto", [&](const WireField& f, WireReader& reader) -> Status {
       switch (f.number) {
         case 1:
           return text(f, out.name);
@@ -355,13 +361,19 @@ class Decoder {
           return single(f, out.graphs, &Decoder::graph);
         case 7:
           holds(AttrType::floats);
-          return reals(f, out.floats);
+          TRN_TRY(reals(f, out.floats));
+          reader.take_floats(7, out.floats);
+          return {};
         case 8:
           holds(AttrType::ints);
-          return integers(f, out.ints);
+          TRN_TRY(integers(f, out.ints));
+          reader.take_varints(8, out.ints);
+          return {};
         case 9:
           holds(AttrType::strings);
-          return append_octets(f, out.strings);
+          TRN_TRY(append_octets(f, out.strings));
+          reader.take_texts(9, out.strings);
+          return {};
         case 10:
           holds(AttrType::tensors);
           return append(f, out.tensors, &Decoder::tensor);
@@ -579,6 +591,32 @@ Result<ModelView> parse(Bytes bytes, std::string_view path) {
   Decoder decoder(bytes, path);
   TRN_TRY(decoder.model(bytes, view));
   return view;
+}
+
+std::vector<Bytes> large_weights(Bytes bytes, size_t least) {
+  std::vector<Bytes> found;
+  const auto look = [&](Bytes data) {
+    if (data.size() >= least && data.data() >= bytes.data() && data.data() + data.size() <= bytes.data() + bytes.size())
+      found.push_back(data);
+  };
+  if (Flat::has_mark(bytes, kOrtMark)) {
+    if (const auto view = parse_ort_format(bytes, {}); view.ok())
+      for (const auto& t : view->graph.initializers) look(t.raw_data);
+    std::sort(found.begin(), found.end(), [](Bytes a, Bytes b) { return a.data() < b.data(); });
+    return found;
+  }
+  constexpr uint32_t kGraph = 7, kInitializer = 5, kRawData = 9;  // in their messages
+  const auto each = [](Bytes message, uint32_t number, auto&& fn) {
+    WireReader reader(message);
+    for (WireField f; reader.next(f);)
+      if (f.number == number && f.type == WireType::length) fn(f.bytes);
+  };
+  each(bytes, kGraph, [&](Bytes graph) {
+    each(graph, kInitializer, [&](Bytes tensor) {
+      if (tensor.size() >= least) each(tensor, kRawData, look);
+    });
+  });
+  return found;
 }
 
 Result<TensorProtoView> parse_tensor(Bytes bytes, std::string_view path) {

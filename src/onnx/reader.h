@@ -14,6 +14,10 @@ inline constexpr int kMaxNesting = 100;
 // well-formed bytes without a graph; they say what was found, at which byte, and what the file looks like instead.
 Result<ModelView> parse(Bytes bytes, std::string_view path);
 
+// The raw data of initializers of the main graph that have at least `least` bytes of it, in the order in which they lie
+// in the file. A look at the outermost messages only: what is wrong with the bytes, parse() tells.
+std::vector<Bytes> large_weights(Bytes bytes, size_t least);
+
 // One serialised TensorProto, as in the .pb files of test data.
 Result<TensorProtoView> parse_tensor(Bytes bytes, std::string_view path);
 

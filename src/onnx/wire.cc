@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+
+#include "base/large_pages.h"
 
 namespace trunnion::onnx {
 namespace {
@@ -86,6 +89,61 @@ bool WireReader::next(WireField& field) {
   }
   field.bytes = {payload, static_cast<size_t>(at_ - payload)};
   return true;
+}
+
+namespace {
+
+constexpr size_t kFewBytes = 64;  // shorter rests of a message need no room made in advance
+
+std::byte tag_of(uint32_t number, WireType type) {
+  return static_cast<std::byte>(number << 3 | static_cast<uint32_t>(type));
+}
+
+}  // namespace
+
+void WireReader::take_varints(uint32_t number, std::vector<int64_t>& out) {
+  const std::byte tag = tag_of(number, WireType::varint);
+  if (at_ == end_ || *at_ != tag) return;
+  // An element has two bytes whose high bit is clear: its tag, and the last one of its value.
+  if (static_cast<size_t>(end_ - at_) > kFewBytes)
+    reserve_by_large_pages(
+        out,
+        static_cast<size_t>(std::count_if(at_, end_, [](std::byte b) { return static_cast<uint8_t>(b) < 0x80; })) / 2);
+  while (end_ - at_ >= 2 && *at_ == tag) {
+    const auto first = static_cast<uint64_t>(at_[1]);
+    if (first < 0x80) {
+      out.push_back(static_cast<int64_t>(first));
+      at_ += 2;
+      continue;
+    }
+    const std::byte* p = at_ + 1;
+    uint64_t value;
+    if (!read_varint(p, end_, value)) return;
+    out.push_back(static_cast<int64_t>(value));
+    at_ = p;
+  }
+}
+
+void WireReader::take_floats(uint32_t number, std::vector<float>& out) {
+  constexpr ptrdiff_t kSize = 1 + sizeof(float);
+  const std::byte tag = tag_of(number, WireType::fixed32);
+  if (end_ - at_ > static_cast<ptrdiff_t>(kFewBytes) && *at_ == tag)
+    reserve_by_large_pages(out, static_cast<size_t>((end_ - at_) / kSize));
+  for (; end_ - at_ >= kSize && *at_ == tag; at_ += kSize)
+    out.push_back(std::bit_cast<float>(static_cast<uint32_t>(little_endian<uint32_t>(at_ + 1))));
+}
+
+void WireReader::take_texts(uint32_t number, std::vector<std::string_view>& out) {
+  const std::byte tag = tag_of(number, WireType::length);
+  // As many as there were if all were as long as the first.
+  if (end_ - at_ > static_cast<ptrdiff_t>(kFewBytes) && *at_ == tag)
+    reserve_by_large_pages(out, static_cast<size_t>(end_ - at_) / (2 + static_cast<size_t>(at_[1])));
+  while (end_ - at_ >= 2 && *at_ == tag) {
+    const auto size = static_cast<ptrdiff_t>(at_[1]);
+    if (size >= 0x80 || size > end_ - at_ - 2) return;
+    out.emplace_back(reinterpret_cast<const char*>(at_ + 2), static_cast<size_t>(size));
+    at_ += 2 + size;
+  }
 }
 
 void PackedField::append(Bytes run) {

@@ -33,6 +33,12 @@ class WireReader {
   // False at the end of the message and on an error; then error() tells which.
   bool next(WireField& field);
 
+  // The elements of a repeated field that follow at once, one by one behind a tag of one byte: lists of any length in
+  // one go. Stops in front of what is not such an element; that is next()'s to judge.
+  void take_varints(uint32_t number, std::vector<int64_t>& out);
+  void take_floats(uint32_t number, std::vector<float>& out);
+  void take_texts(uint32_t number, std::vector<std::string_view>& out);
+
   // What is wrong, as a clause ("the length 300 reaches beyond its end"); empty when all is well.
   const std::string& error() const { return error_; }
   // Where the last field (or the error) begins.

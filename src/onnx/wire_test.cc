@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "onnx/wire_writer.h"
 
 namespace trunnion::onnx {
@@ -53,6 +55,52 @@ TEST(Wire, ReadsTheLargestVarint) {
   EXPECT_EQ(f.value, UINT64_MAX);
   EXPECT_NE(read_all(bytes_of({0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02})), "");
   EXPECT_NE(read_all(bytes_of({0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x80, 0x00})), "");
+}
+
+// Lists are taken in one go, up to what is no element of theirs; what next() gives is the same.
+TEST(Wire, TakesLists) {
+  std::vector<int64_t> ints{0, 1, 127, 128, 300, -1, INT64_MIN, INT64_MAX};
+  std::vector<float> reals{0.5f, -2, 1e30f};
+  for (int i = 0; i < 3000; ++i) ints.push_back(int64_t{i} * i - 7), reals.push_back(static_cast<float>(i));
+  const std::string longer(200, 'x');
+  const std::vector<std::string_view> texts{"", "BRANCH_LEQ", longer, "LEAF", "b"};
+  std::vector<std::byte> bytes;
+  WireWriter w(bytes);
+  w.text(1, "name");
+  w.integers(8, ints);
+  w.reals(7, reals);
+  w.texts(9, texts);
+  w.integer(20, 7);
+  const auto read = [&](bool in_one_go, size_t size) {
+    std::vector<int64_t> i;
+    std::vector<float> f;
+    std::vector<std::string_view> t;
+    int others = 0;
+    WireReader r(Bytes(bytes).first(size));
+    for (WireField field; r.next(field);) {
+      if (field.number == 8) {
+        i.push_back(static_cast<int64_t>(field.value));
+        if (in_one_go) r.take_varints(8, i);
+      } else if (field.number == 7) {
+        f.push_back(std::bit_cast<float>(static_cast<uint32_t>(field.value)));
+        if (in_one_go) r.take_floats(7, f);
+      } else if (field.number == 9) {
+        t.emplace_back(reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size());
+        if (in_one_go) r.take_texts(9, t);
+      } else {
+        ++others;
+      }
+    }
+    return std::tuple(i, f, t, others, r.error());
+  };
+  const auto all = read(true, bytes.size());
+  EXPECT_EQ(std::get<0>(all), ints);
+  EXPECT_EQ(std::get<1>(all), reals);
+  EXPECT_EQ(std::get<2>(all), texts);
+  EXPECT_EQ(std::get<3>(all), 2);
+  // Cut anywhere: the same elements, the same error.
+  for (size_t size = 0; size < bytes.size(); size += size < 200 || size + 300 > bytes.size() ? 1 : 97)
+    ASSERT_EQ(read(true, size), read(false, size)) << size;
 }
 
 TEST(Wire, RefusesWhatIsMalformed) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/broadcast_gathered.h"
 #include "ops/dispatch.h"
 
 namespace trunnion::ops {
@@ -154,6 +155,7 @@ struct BinaryState final : KernelState {
   kernels::BinaryFn fn = nullptr;
   size_t in_size = 0, out_size = 0;
   int64_t grain = 0;
+  bool gathered = false;
 };
 }  // namespace
 
@@ -172,7 +174,9 @@ Result<std::unique_ptr<KernelState>> BinaryKernel::prepare(PrepareContext& ctx) 
     return invalid_argument("input 0 has type {} and input 1 has type {}", dtype_name(a.dtype), dtype_name(b.dtype));
   auto state = std::make_unique<BinaryState>();
   TRN_ASSIGN(state->plan, plan_broadcast(rule_, a.shape(), b.shape()));
-  state->fn = kernels::binary(op_, elem(a.dtype), state->plan.shape());
+  state->gathered = (a.dtype == DType::f16 || a.dtype == DType::bf16) && kernels::worth_gathering(state->plan);
+  state->fn =
+      kernels::binary(op_, elem(a.dtype), state->gathered ? kernels::BinaryShape::vector_vector : state->plan.shape());
   if (!state->fn) return not_implemented("element type {} has no kernel", dtype_name(a.dtype));
   state->in_size = size_of(a.dtype);
   state->out_size = kernels::gives_boolean(op_) ? 1 : state->in_size;
@@ -185,7 +189,11 @@ Status BinaryKernel::run(KernelContext& ctx) const {
   const void *a = ctx.in(0).data, *b = ctx.in(1).data;
   void* y = ctx.out(0).data;
   ctx.parallel_for(s.plan.elements, s.grain, [&](int64_t begin, int64_t end) {
-    kernels::broadcast_binary(s.plan, begin, end, s.fn, a, b, y, s.in_size, s.out_size);
+    if (s.gathered)
+      kernels::broadcast_gathered(s.plan, begin, end, s.fn, static_cast<const uint16_t*>(a),
+                                  static_cast<const uint16_t*>(b), y, s.out_size);
+    else
+      kernels::broadcast_binary(s.plan, begin, end, s.fn, a, b, y, s.in_size, s.out_size);
   });
   return {};
 }

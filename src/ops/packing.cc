@@ -39,4 +39,9 @@ Result<Tensor> pack(const Tensor& operand, const Packing& how, PackFill fill) {
   return t_place ? t_place->pack(operand, how, fill) : pack_here(operand, how, fill);
 }
 
+Result<Tensor> pack_lists(const ir::Node& node, std::string_view layout, std::span<const std::string_view> lists,
+                          ListFill make) {
+  return t_place ? t_place->pack_lists(node, layout, lists, make) : make();
+}
+
 }  // namespace trunnion::ops

@@ -8,6 +8,10 @@
 #include "base/function_ref.h"
 #include "tensor/tensor.h"
 
+namespace trunnion::ir {
+class Node;
+}
+
 namespace trunnion::ops {
 
 // What is made of an operand. Layout and numbers say all that the bytes depend on next to the operand's elements, type
@@ -25,6 +29,9 @@ struct Packing {
 // where f32 is made.
 using PackFill = FunctionRef<void(const Tensor& source, int64_t begin, int64_t end, void* to)>;
 
+// Makes, of lists in a node's attributes, the bytes that its kernel works with.
+using ListFill = FunctionRef<Result<Tensor>()>;
+
 // What pack() does when nobody stands in: allocate, fill.
 Result<Tensor> pack_here(const Tensor& operand, const Packing& how, PackFill fill);
 // The operand as `fill` wants it.
@@ -35,6 +42,10 @@ class PackPlace {
  public:
   virtual ~PackPlace() = default;
   virtual Result<Tensor> pack(const Tensor& operand, const Packing& how, PackFill fill) = 0;
+  virtual Result<Tensor> pack_lists(const ir::Node&, std::string_view, std::span<const std::string_view>,
+                                    ListFill make) {
+    return make();
+  }
 };
 
 // Stands for pack_here() on this thread, as long as it lives: a kernel's `make` sees a node and nothing else.
@@ -52,5 +63,10 @@ class PackScope {
 // A kernel that packs one of the operands that it does not read later this way packs all of them this way. The
 // operand's elements may be gone (null): then what it was packed to is known.
 Result<Tensor> pack(const Tensor& operand, const Packing& how, PackFill fill);
+
+// The same for what is made of attributes (forests): a vector of bytes. `lists` names those that nothing but `make`
+// looks at: they may be empty then, when what was made of them is known.
+Result<Tensor> pack_lists(const ir::Node& node, std::string_view layout, std::span<const std::string_view> lists,
+                          ListFill make);
 
 }  // namespace trunnion::ops

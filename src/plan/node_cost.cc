@@ -146,6 +146,7 @@ constexpr Row kRows[] = {
     {"FusedMatMul", product},
     {"FusedMatMulActivation", product},
     {"GRU", recurrent},
+    {"GatedConv", convolution_1},
     {"Gemm", product},
     {"GemmFloat8", product},
     {"GroupQueryAttention", group_query_attention},

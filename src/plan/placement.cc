@@ -185,6 +185,14 @@ class Placer {
     bool go_on() const { return bad < (good ? 64 : 24); }
   };
 
+  // Left over from a group: not worth two crossings; and QNN 2.7 dies over an Unsqueeze alone.
+  static bool computes_nothing(const ep::Region& region) {
+    constexpr std::string_view kMoves[] = {"Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"};
+    return std::ranges::all_of(region.nodes, [&](const ir::Node* n) {
+      return n->domain().empty() && std::ranges::find(kMoves, n->op_type()) != std::end(kMoves);
+    });
+  }
+
   void compile(ir::Graph& graph, int provider, ep::Claims& claims) {
     ep::Provider& p = *providers_[static_cast<size_t>(provider)];
     const auto refuse = [&](const ep::Region& region, const std::string& reason) {
@@ -216,6 +224,7 @@ class Placer {
           }
           for (const ir::Node* n : region.nodes) hold(*n, provider);
           ++placement_.regions;
+          placement_.engines.push_back(made[k]->engine);
           fuse(graph, region, *made[k], p.identity().name);
           if (made[k]->context && !graph.owner()) placement_.contexts.emplace(made[k]->name, made[k]->context);
         } else if (regions[k].nodes.size() > 1 && attempts.go_on()) {
@@ -229,7 +238,9 @@ class Placer {
       // Once all of this round are nodes of the graph.
       for (ep::Region& half : halves) find_ports(graph, half);
       std::erase_if(halves, [&](const ep::Region& half) {
-        const Status s = check_convex(graph, half);
+        Status s = check_convex(graph, half);
+        if (s.ok() && computes_nothing(half))
+          s = Status(Code::fail, "the group that it was in does not compile, and alone it computes nothing");
         if (!s.ok()) refuse(half, s.message());
         return !s.ok();
       });

@@ -49,9 +49,10 @@ struct Placement {
   std::vector<ep::Identity> identities;
   std::vector<NodePlacement> nodes;  // graph order, bodies after their owner
   int regions = 0;
-  std::vector<PlacedValue> values;  // empty unless they were asked for
-  std::vector<Crossing> crossings;  // likewise
-  std::vector<Verdict> verdicts;    // of placement by cost
+  std::vector<ep::EngineNote> engines;  // by region
+  std::vector<PlacedValue> values;      // empty unless they were asked for
+  std::vector<Crossing> crossings;      // likewise
+  std::vector<Verdict> verdicts;        // of placement by cost
   // What stands for regions of the main graph in a file, by the name of their node.
   std::map<std::string, std::shared_ptr<const ep::ContextNode>> contexts;
   std::map<std::string, std::string> compatibility;  // what providers say of their nodes in a file, by their name

@@ -123,6 +123,20 @@ g(float[2] x) => (float[2] y) {
   EXPECT_EQ(g->node_count(), 2);
 }
 
+TEST(Regions, WhatComputesNothingIsNotTriedAlone) {
+  const auto g = parsed(R"(<opset: "" 17>
+g(float[2] x) => (float[2] y) {
+  a = Neg(x)
+  y = Identity(a)
+})");
+  const auto placed = place_with(*g, {"Neg", "Identity"});
+  ASSERT_TRUE(placed.ok()) << placed.status().message();
+  EXPECT_EQ(placed->count(0), 0);
+  ASSERT_EQ(placed->nodes[1].refused.size(), 1u);
+  EXPECT_EQ(placed->nodes[1].refused[0].reason,
+            "the group that it was in does not compile, and alone it computes nothing");
+}
+
 TEST(Regions, BodiesGoWithTheirNode) {
   const auto g = parsed(R"(<opset: "" 17>
 g(float[2] x, bool[] flag) => (float[2] y) {

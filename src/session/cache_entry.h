@@ -1,13 +1,11 @@
-// CacheEntry: one file of the model cache: a header, blobs that begin at multiples of 64, and an index. Reading checks
-// everything but the blobs' own bytes, for a blob is only read when a run needs it; see docs/load.md.
+// CacheEntry: one file of the model cache. Reading checks everything but the blobs' own bytes, for a blob is only read
+// when a run needs it; see docs/load.md.
 #pragma once
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "base/hash.h"
-#include "base/mapped_file.h"
-#include "base/os_files.h"
+#include "session/cache_file.h"
 #include "tensor/tensor.h"
 
 namespace trunnion::session {
@@ -33,20 +31,14 @@ struct CacheIndex {
   Hash128 operators;                              // of their names
   uint64_t graph_offset = 0, graph_bytes = 0;
   Hash128 graph_hash;
+  // For a session that does not read the model at all; `ports` is empty where every one has to.
+  std::string ports;                    // see ports.h
+  std::string graph_name;               // of the model
+  std::string folders;                  // where its external data was looked for
+  std::vector<std::string> data_paths;  // of `files`, but for the model itself, which is the last
 };
 
-inline constexpr size_t kBlobAlignment = 64;
-
-class CacheWriter {
- public:
-  static Result<CacheWriter> create(const std::string& path);
-  Result<uint64_t> add(std::span<const std::byte> blob);  // its offset
-  Status commit(const Hash128& key, const CacheIndex& index);
-
- private:
-  explicit CacheWriter(os::FileWriter file) : file_(std::move(file)) {}
-  os::FileWriter file_;
-};
+Status commit_entry(CacheFileWriter& file, const Hash128& key, const CacheIndex& index);
 
 class CacheEntry {
  public:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 #include <vector>
 
 #include "base/cpu_info.h"
@@ -104,8 +105,14 @@ constexpr std::string_view kRunKeys[] = {
     "qnn.lora_config",
 };
 
-// Programs give them to every provider that they list.
-constexpr std::string_view kArenaKeys[] = {"arena_extend_strategy", "use_arena"};
+// Programs give them to every provider that they list; their values are ONNX Runtime's all the same.
+constexpr std::string_view kStrategies[] = {"kNextPowerOfTwo", "kSameAsRequested"};
+constexpr std::string_view kSwitch[] = {"0", "1", "true", "false", "True", "False"};
+struct ArenaKey {
+  std::string_view key;
+  std::span<const std::string_view> values;
+};
+constexpr ArenaKey kArenaKeys[] = {{"arena_extend_strategy", kStrategies}, {"use_arena", kSwitch}};
 
 bool holds(const auto& list, std::string_view name) {
   return std::any_of(std::begin(list), std::end(list), [&](std::string_view one) { return one == name; });
@@ -138,6 +145,13 @@ Status check_threads(const Options& options, const Logger& logger) {
   return {};
 }
 
+// Whether some node is to be computed at level strict.
+bool wants_strict(const Options& options) {
+  const auto choice =
+      PrecisionChoice::parse(options.entry("precision").value_or(""), options.entry("precision.nodes").value_or(""));
+  return choice.ok() && choice->any(Precision::strict);
+}
+
 Status check_optimizers(const Options& options, const Logger& logger) {
   std::string_view rest = options.entry("optimization.disable_specified_optimizers").value_or("");
   if (rest.empty()) return {};
@@ -148,6 +162,10 @@ Status check_optimizers(const Options& options, const Logger& logger) {
   while (!rest.empty()) {
     const auto name = rest.substr(0, rest.find(';'));
     rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+    if (name == "StrictMath" && wants_strict(options))
+      return invalid_argument(
+          "optimization.disable_specified_optimizers names 'StrictMath', which is what makes the precision strict: "
+          "leave it there, or ask for another precision");
     if (name.empty() || holds(ours, name)) continue;
     if (holds(kForeignOptimizers, name)) {
       TRN_LOG(logger, info, "the optimizer '{}' is to be left out: this engine has none of that name", name);
@@ -161,7 +179,7 @@ Status check_optimizers(const Options& options, const Logger& logger) {
 }
 
 Status check_environment(const Options& options, const Logger& logger) {
-  const Names rungs{rung_name(Rung::baseline), rung_name(Rung::avx2), rung_name(Rung::avx512)};
+  const Names rungs{rung_name(Rung::baseline), rung_name(Rung::avx2), rung_name(Rung::avx512), "amx"};
   if (const auto text = os::environment("TRUNNION_CPU"); text && !text->empty() && !holds(rungs, *text))
     TRN_TRY(unknown(is_strict(options), logger,
                     fmt::format("the environment variable TRUNNION_CPU is '{}', which has no effect: it may be {}",
@@ -188,13 +206,17 @@ Status check_options(const Options& options, const Logger& logger) {
   for (const auto& choice : options.providers)
     for (const auto& [key, value] : choice.options) {
       if (choice.source) break;  // a plugin's own
-      if (holds(kArenaKeys, key)) {
+      const auto* known = std::ranges::find(kArenaKeys, key, &ArenaKey::key);
+      if (known != std::end(kArenaKeys)) {
+        if (!holds(known->values, value))
+          return invalid_argument("the option '{}' of {} may be {}, it is '{}'", key, choice.name,
+                                  fmt::join(known->values, ", "), value);
         TRN_LOG(logger, info, "the option '{}' of {} has no effect", key, choice.name);
         continue;
       }
-      TRN_TRY(
-          unknown(is_strict(options), logger,
-                  fmt::format("the option '{}' of {} has no effect: the provider has no options", key, choice.name)));
+      TRN_TRY(unknown(is_strict(options), logger,
+                      fmt::format("the option '{}' of {} has no effect: the provider has no options but {}", key,
+                                  choice.name, "arena_extend_strategy and use_arena, which it accepts")));
     }
   for (const auto* overrides : {&options.dimension_by_name, &options.dimension_by_denotation})
     for (const auto& [name, size] : *overrides)

@@ -53,6 +53,41 @@ TEST(CheckOptions, NothingToSay) {
   EXPECT_TRUE(strict.ok()) << strict.message();
 }
 
+TEST(CheckOptions, StrictMathStaysWhereThePrecisionIsStrict) {
+  Options o;
+  o.config["optimization.disable_specified_optimizers"] = "GeluFusion;StrictMath";
+  EXPECT_TRUE(load(kModel, o).ok());
+  for (const auto& [key, value] : {std::pair("precision", "strict"), {"precision.nodes", "y=strict"}}) {
+    Options strict = o;
+    strict.config[key] = value;
+    const auto session = load(kModel, strict);
+    EXPECT_EQ(session.status().message(),
+              "optimization.disable_specified_optimizers names 'StrictMath', which is what makes the precision strict: "
+              "leave it there, or ask for another precision");
+  }
+}
+
+TEST(CheckOptions, ValuesOfTheCpusOptions) {
+  Options o;
+  o.providers.push_back({"CPUExecutionProvider", {{"arena_extend_strategy", "kNextPowerOfThree"}}, {}});
+  EXPECT_EQ(
+      load(kModel, o).status().message(),
+      "the option 'arena_extend_strategy' of CPUExecutionProvider may be kNextPowerOfTwo, kSameAsRequested, it is "
+      "'kNextPowerOfThree'");
+}
+
+TEST(CheckOptions, TheNullProviderTakesNothing) {
+  Options o;
+  o.providers.push_back({"NullExecutionProvider", {}, {}});
+  const auto session = load(kModel, o);
+  ASSERT_TRUE(session.ok()) << session.status().message();
+  EXPECT_NE((*session)->placement_summary().find("0 NullExecutionProvider, 2 CPUExecutionProvider"), std::string::npos)
+      << (*session)->placement_summary();
+  o.config["session.strict_placement"] = "1";
+  EXPECT_NE(load(kModel, o).status().message().find("(NullExecutionProvider: the null provider runs nothing, "),
+            std::string::npos);
+}
+
 TEST(CheckOptions, NamesThatTheModelDoesNotHave) {
   Options o;
   o.dimension_by_name = {{"batchh", 3}};

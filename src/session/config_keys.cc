@@ -27,6 +27,7 @@ constexpr Row kRows[] = {
     {"session.random_seed", kOurs, Check::natural},
     {"session.cache_dir", kOurs, Check::text},
     {"session.cache_max_bytes", kOurs, Check::natural},
+    {"session.cache_wait_seconds", kOurs, Check::natural},
     {"session.map_model", kOurs, Check::flag},
     {"session.disable_prepacking", kOurs, Check::flag},
     {"session.disable_cpu_ep_fallback", kOurs, Check::flag},
@@ -49,7 +50,7 @@ constexpr Row kRows[] = {
     {"session.record_ep_graph_assignment_info", kOurs, Check::flag},
 
     {"session.use_env_allocators", kAccepted},
-    {"session.set_denormal_as_zero", kAccepted},
+    {"session.set_denormal_as_zero", kOurs, Check::flag},
     {"session.disable_double_qdq_remover", kAccepted},
     {"session.enable_quant_qdq_cleanup", kAccepted},
     {"session.disable_qdq_constant_folding", kAccepted},

@@ -61,11 +61,15 @@ Status replace(ir::Graph& graph, ir::Node* fused, const ep::ContextNode& context
 Status write_context_model(const ir::Model& model, const plan::Placement& placement, const Options& options,
                            const Logger& logger) {
   if (placement.contexts.empty()) {
+    if (options.context_model_sink) return {};
     TRN_LOG(logger, warning,
             "ep.context_enable is 1, but no provider gave anything for a file: no compiled model is written");
     return {};
   }
-  TRN_ASSIGN(const std::string path, target(model, options));
+  std::string path;
+  if (!options.context_model_sink) {
+    TRN_ASSIGN(path, target(model, options));
+  }
   ir::Model compiled;
   compiled.path = model.path;
   compiled.ir_version = model.ir_version;
@@ -98,6 +102,7 @@ Status write_context_model(const ir::Model& model, const plan::Placement& placem
     if (v->is_constant() && v->unused()) unused.push_back(v);
   });
   for (ir::Value* v : unused) graph.erase(v);
+  if (options.context_model_sink) return options.context_model_sink(compiled);
   TRN_TRY(onnx::export_model(compiled, path));
   TRN_LOG(logger, info, "the compiled model is written to '{}'", path);
   return {};

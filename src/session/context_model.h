@@ -7,7 +7,8 @@
 
 namespace trunnion::session {
 
-// Writes it to ep.context_file_path, or beside the model. A warning when there is nothing to put into it.
+// Gives it to the options' sink, or writes it to ep.context_file_path or beside the model. Nothing is given, and a
+// warning in place of a file, when providers compiled nothing.
 Status write_context_model(const ir::Model& model, const plan::Placement& placement, const Options& options,
                            const Logger& logger);
 

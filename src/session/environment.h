@@ -13,6 +13,7 @@ struct Environment {
   Logger logger;
   std::shared_ptr<ThreadPool> pool;  // null: ThreadPool::shared() when first needed
   std::shared_ptr<PackStore> packs;  // null: sessions share no packed operands
+  bool flush_denormals = false;      // the pool's threads do, and so do their callers
 };
 
 }  // namespace trunnion::session

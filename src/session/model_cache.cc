@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/cpu_info.h"
+#include "base/cpu_units.h"
 #include "base/error.h"
 #include "base/os.h"
 #include "base/os_files.h"
@@ -20,20 +21,14 @@ namespace {
 constexpr size_t kWeight = size_t{64} << 10;      // bytes; data of tensors from this size on is only glanced at
 constexpr size_t kMostLists = size_t{256} << 10;  // bytes; more, and more than is packed, gain nothing
 constexpr size_t kPiece = size_t{16} << 20;
-constexpr int64_t kMaxBytes = int64_t{8} << 30;    // of all entries, unless an option says otherwise
-constexpr int64_t kAbandoned = 3'600'000'000'000;  // ns; a file in the making that is older is nobody's
 constexpr std::string_view kInFile = "entry", kGone = "packed";
-constexpr std::string_view kSuffix = ".trn";
-
-std::span<const std::byte> bytes_of(std::string_view s) { return std::as_bytes(std::span(s.data(), s.size())); }
 
 // This build of the engine, and what of the CPU its kernels choose their layouts by. Empty when it cannot be told.
 std::string engine_text() {
-  const std::string library = os::file_of(reinterpret_cast<const void*>(&bytes_of));
-  const auto id = library.empty() ? error(Code::fail, "") : os::file_identity(library);
-  if (!id.ok()) return {};
-  return fmt::format("{} {} {} {}{}{}{}", id->size, id->modified_ns, rung_name(active_rung()), active_avx512_vnni(),
-                     active_avx512_bf16(), active_amx_bf16(), active_amx_int8());
+  const std::string build = engine_build();
+  if (build.empty()) return {};
+  return fmt::format("{} {} {}{}{}{}", build, rung_name(active_rung()), active_avx512_vnni(), active_bf16_dot(),
+                     active_amx_bf16(), active_amx_int8());
 }
 
 // Settings that change what a graph becomes: all but those that are known to change nothing of it.
@@ -49,13 +44,8 @@ std::string options_text(const Options& o) {
 }
 
 // The bytes of a model, of large weights only the beginning, the middle and the end.
-Hash128 structure(const onnx::ModelView& view, std::span<const std::byte> bytes) {
-  std::vector<std::span<const std::byte>> weights;
-  for (const auto& t : view.graph.initializers)
-    if (t.raw_data.size() >= kWeight && t.raw_data.data() >= bytes.data() &&
-        t.raw_data.data() + t.raw_data.size() <= bytes.data() + bytes.size())
-      weights.emplace_back(t.raw_data);
-  std::sort(weights.begin(), weights.end(), [](auto& a, auto& b) { return a.data() < b.data(); });
+Hash128 structure(std::span<const std::byte> bytes) {
+  const auto weights = onnx::large_weights(bytes, kWeight);
   Hash128 h{bytes.size(), weights.size()};
   size_t at = 0;
   for (const auto w : weights) {
@@ -82,6 +72,25 @@ size_t attribute_bytes(const ir::Graph& graph) {
   return n;
 }
 
+// Lists that live on in what was packed of them: the entry does without, and so does the graph from here on.
+void drop_lists(ir::Graph& graph, std::span<const PackRecord> packs) {
+  std::map<const ir::Node*, std::span<const std::string_view>> dropped;
+  for (const PackRecord& p : packs)
+    if (p.node) dropped.emplace(p.node, p.lists);
+  if (dropped.empty()) return;
+  graph.for_each_node_deep([&](ir::Node* n) {
+    const auto it = dropped.find(n);
+    if (it == dropped.end()) return;
+    for (const std::string_view name : it->second) {
+      const ir::Attr* a = n->find_attr(name);
+      if (!a) continue;
+      if (a->get<ir::Attr::Ints>()) n->set_attr(std::string(name), ir::Attr::Ints{});
+      if (a->get<ir::Attr::Floats>()) n->set_attr(std::string(name), ir::Attr::Floats{});
+      if (a->get<ir::Attr::Strings>()) n->set_attr(std::string(name), ir::Attr::Strings{});
+    }
+  });
+}
+
 void describe_nodes(const ir::Graph& graph, CacheIndex& index) {
   graph.for_each_node_deep([&](ir::Node* n) {
     index.opsets.push_back(n->opset());
@@ -92,21 +101,39 @@ void describe_nodes(const ir::Graph& graph, CacheIndex& index) {
 
 }  // namespace
 
-Result<Tensor> CachedPacks::pack(const Tensor& operand, const ops::Packing& how, ops::PackFill) {
+Result<const CachedPack*> CachedPacks::next(const Hash128& kind) {
   const auto& packs = entry_.index().packs;
   if (next_ == packs.size()) return error(Code::fail, "a kernel packs more operands than the entry has");
   const CachedPack& p = packs[next_++];
-  if (p.kind != pack_kind(operand, how) || p.dtype != how.dtype || p.count != how.count)
+  if (p.kind != kind)
     return error(Code::fail, "a kernel packs operand {} another way than the entry has it", next_ - 1);
-  const int64_t size[] = {p.count};
-  auto* data = const_cast<std::byte*>(entry_.file()->bytes().data()) + p.offset;
-  return Tensor::borrow(p.dtype, size, data, entry_.file());
+  return &p;
 }
 
-std::unique_ptr<ModelCache> ModelCache::of(const Options& options, const Logger& logger, const onnx::ModelView& view,
+Tensor CachedPacks::view(const CachedPack& pack) const {
+  const int64_t size[] = {pack.count};
+  auto* data = const_cast<std::byte*>(entry_.file()->bytes().data()) + pack.offset;
+  return Tensor::borrow(pack.dtype, size, data, entry_.file());
+}
+
+Result<Tensor> CachedPacks::pack(const Tensor& operand, const ops::Packing& how, ops::PackFill) {
+  TRN_ASSIGN(const CachedPack* p, next(pack_kind(operand, how)));
+  if (p->dtype != how.dtype || p->count != how.count)
+    return error(Code::fail, "operand {} of the entry is not what a kernel packs", next_ - 1);
+  return view(*p);
+}
+
+Result<Tensor> CachedPacks::pack_lists(const ir::Node& node, std::string_view layout, std::span<const std::string_view>,
+                                       ops::ListFill) {
+  TRN_ASSIGN(const CachedPack* p, next(pack_kind(node, layout)));
+  if (p->dtype != DType::u8) return error(Code::fail, "operand {} of the entry is not what a kernel packs", next_ - 1);
+  return view(*p);
+}
+
+std::unique_ptr<ModelCache> ModelCache::of(const Options& options, const Logger& logger,
                                            std::span<const std::byte> bytes) {
-  const auto folder = options.entry("session.cache_dir");
-  if (!folder || folder->empty()) return nullptr;
+  auto folder = CacheFolder::of(options, logger, "model cache");
+  if (!folder) return nullptr;
   const auto off = [&](std::string_view why) {
     TRN_LOG(logger, warning, "model cache: not used, {}", why);
     return nullptr;
@@ -115,9 +142,8 @@ std::unique_ptr<ModelCache> ModelCache::of(const Options& options, const Logger&
   if (engine.empty()) return off("the file of the engine is not known");
   if (!options.initializers.empty() || !options.external_initializers.empty() || !options.external_files.empty())
     return off("weights come from the program");
-  const auto most = static_cast<uint64_t>(options.number("session.cache_max_bytes", kMaxBytes));
-  std::unique_ptr<ModelCache> c(new ModelCache(logger, std::string(*folder), most, bytes));
-  c->key_ = hash_combine(hash_combine(hash128(engine), hash128(options_text(options))), structure(view, bytes));
+  std::unique_ptr<ModelCache> c(new ModelCache(*std::move(folder), bytes));
+  c->key_ = hash_combine(hash_combine(hash128(engine), hash128(options_text(options))), structure(bytes));
   return c;
 }
 
@@ -136,6 +162,14 @@ std::vector<FileStamp> ModelCache::stamps(bool with_content) const {
   return out;
 }
 
+// Where external data of a model is looked for: beside it, and beside what it links to.
+std::string folders_of(const std::string& path) {
+  const auto slash = path.find_last_of('/');
+  const auto folder = os::canonical(slash == std::string::npos ? "." : path.substr(0, slash + 1));
+  const auto real = os::canonical(path);
+  return folder.ok() && real.ok() ? *folder + "\n" + *real : std::string();
+}
+
 // Files that are those of the entry need not be read. Others may be copies of them.
 Status ModelCache::check_files(const CacheIndex& index) const {
   const auto now = stamps(false);
@@ -149,10 +183,8 @@ Status ModelCache::check_files(const CacheIndex& index) const {
   return {};
 }
 
-Result<std::unique_ptr<ir::Graph>> ModelCache::load(const ir::Graph& like) {
-  TRN_ASSIGN(CacheEntry entry, CacheEntry::open(path(), key_));
+Result<ir::Model> ModelCache::read(CacheEntry entry) {
   const CacheIndex& index = entry.index();
-  TRN_TRY(check_files(index));
   const auto all = entry.file()->bytes();
   os::advise(const_cast<std::byte*>(all.data()), all.size(), os::Advice::huge_pages);
   onnx::ExternalData external(".");
@@ -164,13 +196,12 @@ Result<std::unique_ptr<ir::Graph>> ModelCache::load(const ir::Graph& like) {
   onnx::TensorSource tensors;
   tensors.keep_alive = entry.file();
   tensors.external = &external;
-  TRN_ASSIGN(const onnx::ModelView view, onnx::parse(all.subspan(index.graph_offset, index.graph_bytes), path()));
-  TRN_ASSIGN(ir::Model model, onnx::import_model(view, tensors, {}));
+  TRN_ASSIGN(onnx::ModelView view, onnx::parse(all.subspan(index.graph_offset, index.graph_bytes), path()));
+  TRN_ASSIGN(ir::Model model, onnx::import_model(std::move(view), tensors, {}));
   CacheIndex found;
   describe_nodes(*model.graph, found);
   if (found.operators != index.operators || found.opsets.size() != index.opsets.size() ||
-      index.origins.size() != index.opsets.size() || model.graph->inputs().size() != like.inputs().size() ||
-      model.graph->outputs().size() != like.outputs().size())
+      index.origins.size() != index.opsets.size())
     return error(Code::fail, "the entry's graph is not the one that it was made of");
   size_t i = 0;
   model.graph->for_each_node_deep([&](ir::Node* n) {
@@ -180,34 +211,75 @@ Result<std::unique_ptr<ir::Graph>> ModelCache::load(const ir::Graph& like) {
   TRN_TRY(ops::resolve(*model.graph));
   TRN_TRY(ops::infer(*model.graph));
   entry_ = std::make_unique<CacheEntry>(std::move(entry));
+  return model;
+}
+
+Result<std::unique_ptr<ir::Graph>> ModelCache::load(const ir::Graph& like) {
+  TRN_ASSIGN(CacheEntry entry, CacheEntry::open(path(), key_));
+  TRN_TRY(check_files(entry.index()));
+  TRN_ASSIGN(ir::Model model, read(std::move(entry)));
+  if (model.graph->inputs().size() != like.inputs().size() || model.graph->outputs().size() != like.outputs().size())
+    return error(Code::fail, "the entry's graph is not the one that it was made of");
   return std::move(model.graph);
+}
+
+std::optional<ModelCache::Unread> ModelCache::find_unread(const MappedFile& file) {
+  auto entry = CacheEntry::open(path(), key_);
+  if (!entry.ok()) return std::nullopt;
+  const CacheIndex& index = entry->index();
+  const auto& paths = index.data_paths;
+  if (index.ports.empty() || index.files.size() != paths.size() + 1 || index.files.back().identity != file.identity())
+    return std::nullopt;
+  if (!paths.empty() && index.folders != folders_of(file.path())) return std::nullopt;
+  for (size_t i = 0; i < paths.size(); ++i)
+    if (const auto id = os::file_identity(paths[i]); !id.ok() || *id != index.files[i].identity) return std::nullopt;
+  Unread out;
+  out.ports = index.ports;
+  const std::string name = index.graph_name;
+  auto model = read(std::move(*entry));
+  if (!model.ok()) return std::nullopt;
+  out.model = std::move(*model);
+  out.model.graph->name = name;
+  os::touch(path());
+  TRN_LOG(folder_.logger, info, "model cache: hit, {}", path());
+  return out;
 }
 
 std::unique_ptr<ir::Graph> ModelCache::find(const ir::Graph& graph) {
   auto found = load(graph);
   if (found.ok()) {
     os::touch(path());
-    TRN_LOG(logger_, info, "model cache: hit, {}", path());
+    TRN_LOG(folder_.logger, info, "model cache: hit, {}", path());
     return std::move(found).value();
   }
   const Status& status = found.status();
   if (status.code() == Code::no_such_file)
-    TRN_LOG(logger_, info, "model cache: miss, {}: no entry for this model, engine, CPU level and options", path());
+    TRN_LOG(folder_.logger, info, "model cache: miss, {}: no entry for this model, engine, CPU level and options",
+            path());
   else
-    TRN_LOG(logger_, warning, "model cache: miss, {}: {}", path(), status.message());
+    TRN_LOG(folder_.logger, warning, "model cache: miss, {}: {}", path(), status.message());
   return nullptr;
 }
 
 void ModelCache::drop(const Status& why) {
-  TRN_LOG(logger_, warning, "model cache: miss, {}: {}", path(), why.message());
+  TRN_LOG(folder_.logger, warning, "model cache: miss, {}: {}", path(), why.message());
   entry_.reset();
 }
 
-Status ModelCache::write(ir::Model& model, std::span<const PackRecord> packs, uint64_t& bytes) {
-  TRN_TRY(os::make_folder(folder_));
-  TRN_ASSIGN(CacheWriter out, CacheWriter::create(path()));
+Status ModelCache::write(ir::Model& model, std::span<const PackRecord> packs, std::string ports, uint64_t& bytes) {
+  TRN_TRY(os::make_folder(folder_.path));
+  TRN_ASSIGN(CacheFileWriter out, CacheFileWriter::create(path()));
   CacheIndex index;
   index.files = stamps(true);
+  if (!files_.empty() && !folders_of(files_.back()->path()).empty()) {
+    index.ports = std::move(ports);
+    index.graph_name = model.graph->name;
+    index.folders = folders_of(files_.back()->path());
+    for (size_t i = 0; i + 1 < files_.size(); ++i) {
+      const auto path = os::canonical(files_[i]->path());  // wherever a later process stands
+      index.data_paths.push_back(path.ok() ? *path : files_[i]->path());
+    }
+  }
   std::map<const void*, uint64_t> written;  // operands that two kernels share
   for (const PackRecord& p : packs) {
     auto [it, fresh] = written.try_emplace(p.packed.raw(), 0);
@@ -232,51 +304,31 @@ Status ModelCache::write(ir::Model& model, std::span<const PackRecord> packs, ui
   TRN_ASSIGN(index.graph_offset, out.add(graph));
   index.graph_bytes = graph.size();
   index.graph_hash = hash128(graph);
-  return out.commit(key_, index);
+  return commit_entry(out, key_, index);
 }
 
-void ModelCache::store(ir::Model& model, std::span<const PackRecord> packs) {
+void ModelCache::store(ir::Model& model, std::span<const PackRecord> packs, std::string ports) {
   uint64_t bytes = 0;
   for (const PackRecord& p : packs) bytes += p.packed.bytes();
-  if (bytes > max_bytes_) {
-    TRN_LOG(logger_, warning, "model cache: not written, {} bytes of packed operands are more than the limit of {}",
-            bytes, max_bytes_);
+  if (bytes > folder_.max_bytes) {
+    TRN_LOG(folder_.logger, warning,
+            "model cache: not written, {} bytes of packed operands are more than the limit of {}", bytes,
+            folder_.max_bytes);
     return;
   }
+  drop_lists(*model.graph, packs);
   if (const size_t lists = attribute_bytes(*model.graph); lists > kMostLists && lists > bytes) {
-    TRN_LOG(logger_, info, "model cache: not written, attributes have {} bytes, packed operands {}", lists, bytes);
+    TRN_LOG(folder_.logger, info, "model cache: not written, attributes have {} bytes, packed operands {}", lists,
+            bytes);
     return;
   }
   bytes = 0;
-  if (const Status s = write(model, packs, bytes); !s.ok()) {
-    TRN_LOG(logger_, warning, "model cache: not written: {}", s.message());
+  if (const Status s = write(model, packs, std::move(ports), bytes); !s.ok()) {
+    TRN_LOG(folder_.logger, warning, "model cache: not written: {}", s.message());
     return;
   }
-  TRN_LOG(logger_, info, "model cache: written, {} ({} bytes of packed operands)", path(), bytes);
-  evict();
-}
-
-// The entries that were not used for longest go, the new one last; and files that a process has left unfinished.
-void ModelCache::evict() {
-  auto listed = os::list_folder(folder_);
-  if (!listed.ok()) return;
-  uint64_t sum = 0;
-  std::vector<os::FolderEntry> entries;
-  const std::string own = to_hex(key_) + std::string(kSuffix);
-  for (auto& e : *listed) {
-    if (e.name.find(".trn.tmp.") != std::string::npos && os::wall_ns() - e.modified_ns > kAbandoned)
-      (void)os::remove_file(folder_ + "/" + e.name);
-    if (!e.name.ends_with(kSuffix)) continue;
-    sum += e.size;
-    if (e.name != own) entries.push_back(std::move(e));
-  }
-  std::sort(entries.begin(), entries.end(), [](auto& a, auto& b) { return a.modified_ns < b.modified_ns; });
-  for (const auto& e : entries) {
-    if (sum <= max_bytes_) return;
-    if (!os::remove_file(folder_ + "/" + e.name).ok()) continue;  // another process was faster
-    sum -= e.size;
-    TRN_LOG(logger_, info, "model cache: removed {} ({} bytes): the limit is {} bytes", e.name, e.size, max_bytes_);
-  }
+  TRN_LOG(folder_.logger, info, "model cache: written, {} ({} bytes of packed operands)", path(), bytes);
+  folder_.trim(name());
 }
 
 }  // namespace trunnion::session

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "base/log.h"
-#include "onnx/model_view.h"
+#include "ir/graph.h"
 #include "session/cache_entry.h"
+#include "session/cache_folder.h"
 #include "session/options.h"
 #include "session/pack_room.h"
 
@@ -19,18 +20,29 @@ class CachedPacks final : public ops::PackPlace {
  public:
   explicit CachedPacks(const CacheEntry& entry) : entry_(entry) {}
   Result<Tensor> pack(const Tensor& operand, const ops::Packing& how, ops::PackFill fill) override;
+  Result<Tensor> pack_lists(const ir::Node& node, std::string_view layout, std::span<const std::string_view> lists,
+                            ops::ListFill make) override;
   bool all_taken() const { return next_ == entry_.index().packs.size(); }
 
  private:
+  Result<const CachedPack*> next(const Hash128& kind);
+  Tensor view(const CachedPack& pack) const;
   const CacheEntry& entry_;
   size_t next_ = 0;
 };
 
 class ModelCache {
  public:
-  // Null when the options ask for none, or when the model cannot be cached (which is logged). `view` is of `bytes`.
-  static std::unique_ptr<ModelCache> of(const Options& options, const Logger& logger, const onnx::ModelView& view,
-                                        std::span<const std::byte> bytes);
+  // Null when the options ask for none, or when the model cannot be cached (which is logged). `bytes`: of the model.
+  static std::unique_ptr<ModelCache> of(const Options& options, const Logger& logger, std::span<const std::byte> bytes);
+
+  // The model as an entry has it, where none of its files has changed since: then it need not be read. Nothing where
+  // there is no such entry, or where that takes more than looking at the files; find() has the last word then.
+  struct Unread {
+    ir::Model model;
+    std::string ports;
+  };
+  std::optional<Unread> find_unread(const MappedFile& file);
 
   // The files that the model came from; none where it came from memory.
   void set_files(std::vector<std::shared_ptr<MappedFile>> files) { files_ = std::move(files); }
@@ -41,21 +53,20 @@ class ModelCache {
   void drop(const Status& why);  // the entry that was found cannot be used
 
   // Makes an entry of a model whose program is built: `packs` is what its kernels asked for. A failure is logged.
-  void store(ir::Model& model, std::span<const PackRecord> packs);
+  // `ports`: of the model, for find_unread(); empty where every session has to read it.
+  void store(ir::Model& model, std::span<const PackRecord> packs, std::string ports);
 
  private:
-  ModelCache(const Logger& logger, std::string folder, uint64_t max_bytes, std::span<const std::byte> bytes)
-      : logger_(logger), folder_(std::move(folder)), max_bytes_(max_bytes), bytes_(bytes) {}
+  ModelCache(CacheFolder folder, std::span<const std::byte> bytes) : folder_(std::move(folder)), bytes_(bytes) {}
+  Result<ir::Model> read(CacheEntry entry);
   Result<std::unique_ptr<ir::Graph>> load(const ir::Graph& like);
   Status check_files(const CacheIndex& index) const;
   std::vector<FileStamp> stamps(bool with_content) const;
-  Status write(ir::Model& model, std::span<const PackRecord> packs, uint64_t& bytes);
-  void evict();
-  std::string path() const { return folder_ + "/" + to_hex(key_) + ".trn"; }
+  Status write(ir::Model& model, std::span<const PackRecord> packs, std::string ports, uint64_t& bytes);
+  std::string name() const { return to_hex(key_) + std::string(kEntrySuffix); }
+  std::string path() const { return folder_.file(name()); }
 
-  Logger logger_;
-  std::string folder_;
-  uint64_t max_bytes_;
+  CacheFolder folder_;
   std::span<const std::byte> bytes_;
   Hash128 key_;
   std::vector<std::shared_ptr<MappedFile>> files_;

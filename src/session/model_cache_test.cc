@@ -213,6 +213,145 @@ TEST_F(ModelCache, ForeignAndStale) {
   expect(log_of_load(), "model cache: hit");
 }
 
+// A session whose model has not changed does not read it: what it tells of the model is the same.
+TEST_F(ModelCache, TheModelIsNotRead) {
+  const auto load = [&](const std::string& config = {}) {
+    Options o;
+    o.config["session.cache_dir"] = folder_;
+    if (!config.empty()) o.config["precision.nodes"] = config;
+    auto s = Session::load({}, {model_, {}, nullptr}, std::move(o));
+    EXPECT_TRUE(s.ok()) << s.status().message();
+    return s.ok() ? std::move(s).value() : nullptr;
+  };
+  const auto steps = [](const Session& s) {
+    std::string names;
+    for (const auto& t : s.load_timings()) names += t.stage + " ";
+    return names;
+  };
+  const auto first = load(), second = load();
+  ASSERT_TRUE(first && second);
+  EXPECT_NE(steps(*first).find("infer"), std::string::npos);
+  EXPECT_EQ(steps(*second).find("infer"), std::string::npos);
+  EXPECT_EQ(
+      ports_bytes(
+          {{first->inputs().begin(), first->inputs().end()}, {first->outputs().begin(), first->outputs().end()}, {}}),
+      ports_bytes({{second->inputs().begin(), second->inputs().end()},
+                   {second->outputs().begin(), second->outputs().end()},
+                   {}}));
+  EXPECT_EQ(first->model().graph->name, second->model().graph->name);
+  EXPECT_EQ(first->model().opset_imports, second->model().opset_imports);
+  EXPECT_EQ(first->model().path, second->model().path);
+  // Whoever asks for the model itself gets what the file says.
+  Options o;
+  o.config["session.cache_dir"] = folder_;
+  const auto model = Session::read_model({}, model_, o);
+  ASSERT_TRUE(model.ok());
+  EXPECT_EQ((*model)->graph->first()->op_type(), "Conv");
+  EXPECT_EQ((*model)->graph->node_count(), 12);
+  // Names in options are checked against the model: it is read for that.
+  (void)load("c=strict");
+  const auto named = load("c=strict");
+  ASSERT_TRUE(named);
+  EXPECT_NE(steps(*named).find("infer"), std::string::npos);
+}
+
+// Data beside the model: another file there is seen.
+TEST_F(ModelCache, ExternalData) {
+  ir::Model m;
+  auto graph = ir::parse_graph(R"(<opset: "" 17>
+net(float[N,64] x) => (float[N,64] y) {
+  float[64,64] w = random(1)
+  y = MatMul(x, w)
+})");
+  ASSERT_TRUE(graph.ok());
+  m.graph = std::move(graph).value();
+  m.ir_version = 10;
+  m.opset_imports[""] = 17;
+  ASSERT_TRUE(onnx::export_model(m, model_, {.external_file = "data.bin", .external_threshold = 16}).ok());
+  const auto y = [&](std::string_view want) {
+    auto sink = std::make_shared<Lines>();
+    Options o;
+    o.log_sink = sink;
+    o.log_severity = 1;
+    o.config["session.cache_dir"] = folder_;
+    auto s = Session::load({}, {model_, {}, nullptr}, std::move(o));
+    EXPECT_TRUE(s.ok()) << s.status().message();
+    expect(sink->text, want);
+    return s.ok() ? floats_of((*run(**s, {floats({1, 64})}))[0]) : std::vector<float>();
+  };
+  const auto before = y("model cache: written");
+  EXPECT_EQ(y("model cache: hit"), before);
+  const std::string data = folder_ + "/data.bin";
+  std::string bytes = *os::read_file(data, size_t{1} << 20);
+  bytes[5002] = static_cast<char>(bytes[5002] ^ 0x40);
+  std::ofstream(data, std::ios::binary | std::ios::trunc) << bytes;
+  const auto after = y("stale");
+  EXPECT_NE(after, before);
+  EXPECT_EQ(y("model cache: hit"), after);
+}
+
+// What is made of a forest is kept, and its lists are not; an image that is not whole is made anew.
+TEST_F(ModelCache, Forests) {
+  constexpr int64_t kTrees = 400;
+  ir::Attr::Ints trees, ids, features, yes, no, vote_trees, vote_ids, targets;
+  ir::Attr::Floats values, weights;
+  ir::Attr::Strings modes;
+  for (int64_t t = 0; t < kTrees; ++t)
+    for (int64_t i = 0; i < 3; ++i) {
+      trees.push_back(t), ids.push_back(i), features.push_back(t % 4), yes.push_back(i ? 0 : 1);
+      no.push_back(i ? 0 : 2), values.push_back(static_cast<float>(t % 7)), modes.push_back(i ? "LEAF" : "BRANCH_LEQ");
+      if (i)
+        vote_trees.push_back(t), vote_ids.push_back(i), targets.push_back(0),
+            weights.push_back(float(i) / float(t + 1));
+    }
+  ir::Model m;
+  m.graph = std::make_unique<ir::Graph>();
+  m.ir_version = 8;
+  m.opset_imports = {{"", 17}, {"ai.onnx.ml", 3}};
+  ir::Value* x[] = {m.graph->add_input("x", ir::Fact::tensor(DType::f32, SymShape{Dim::symbol("N"), Dim(4)}))};
+  const std::string_view name = "y";
+  ir::Node* n = m.graph->add_node("TreeEnsembleRegressor", "ai.onnx.ml", 3, x, std::span(&name, 1),
+                                  {{"nodes_treeids", trees, {}},
+                                   {"nodes_nodeids", ids, {}},
+                                   {"nodes_featureids", features, {}},
+                                   {"nodes_truenodeids", yes, {}},
+                                   {"nodes_falsenodeids", no, {}},
+                                   {"nodes_values", values, {}},
+                                   {"nodes_modes", modes, {}},
+                                   {"target_treeids", vote_trees, {}},
+                                   {"target_nodeids", vote_ids, {}},
+                                   {"target_ids", targets, {}},
+                                   {"target_weights", weights, {}},
+                                   {"base_values", ir::Attr::Floats{0.25f}, {}}});
+  n->output(0)->fact = ir::Fact::tensor(DType::f32, SymShape{Dim::symbol("N"), Dim(1)});
+  m.graph->add_output(n->output(0));
+  ASSERT_TRUE(onnx::export_model(m, model_).ok());
+  const auto y = [&](std::string_view first, std::string_view second) {
+    auto sink = std::make_shared<Lines>();
+    Options o;
+    o.log_sink = sink;
+    o.log_severity = 1;
+    o.config["session.cache_dir"] = folder_;
+    auto s = Session::load({}, {model_, {}, nullptr}, std::move(o));
+    EXPECT_TRUE(s.ok()) << s.status().message();
+    expect(sink->text, first);
+    expect(sink->text, second);
+    return s.ok() ? floats_of((*run(**s, {floats({3, 4}, -1, .6f)}))[0]) : std::vector<float>();
+  };
+  const auto want = y("model cache: miss", "model cache: written");
+  EXPECT_EQ(y("model cache: hit", ""), want);
+  auto whole = os::read_file(entry(), size_t{1} << 30);
+  ASSERT_TRUE(whole.ok());
+  EXPECT_EQ(whole->find("BRANCH_LEQ"), std::string::npos);
+  for (const size_t at : {size_t{128}, size_t{160}, size_t{1000}}) {  // in the image, which no hash of the file covers
+    std::string bad = *whole;
+    bad[at] = static_cast<char>(bad[at] ^ 1);
+    std::ofstream(entry(), std::ios::binary | std::ios::trunc) << bad;
+    EXPECT_EQ(y("not whole", "model cache: written"), want);
+    EXPECT_EQ(y("model cache: hit", ""), want);
+  }
+}
+
 TEST_F(ModelCache, OldEntriesGo) {
   (void)log_of_load();
   const std::string first = entry();

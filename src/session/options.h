@@ -95,6 +95,7 @@ struct Options {
   int inter_op_threads = 0;
   bool per_session_threads = true;
   ThreadHooks thread_hooks;
+  WorkHooks work_hooks;  // told of the work of a pool of its own
   bool deterministic = false;
 
   bool cpu_arena = true;
@@ -106,6 +107,8 @@ struct Options {
   std::string optimized_model_path;
   std::function<Status(const ir::Model&)>
       optimized_model_sink;  // gets the same model; it holds no longer than the call
+  // Gets the model with what providers compiled in place of a file's; not called when they compiled nothing.
+  std::function<Status(const ir::Model&)> context_model_sink;
 
   std::string log_id;
   int log_severity = -1;  // -1: the environment's
@@ -132,8 +135,11 @@ struct Options {
   std::shared_ptr<OperatorSource> custom_operators;  // made of the domains for one session
   std::span<const std::byte> weightless_source;      // the model that a compiled one takes its weights from; the user's
 
+  // How providers read and write what they compiled; null: files.
   void* ep_context_read = nullptr;  // OrtReadNamedBufferFunc
   void* ep_context_read_state = nullptr;
+  void* ep_context_write = nullptr;  // OrtWriteNamedBufferFunc
+  void* ep_context_write_state = nullptr;
 
   // Set from another thread to stop a load; shared with copies of these options.
   std::shared_ptr<std::atomic<bool>> cancel_load = std::make_shared<std::atomic<bool>>(false);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/os.h"
+#include "ir/graph.h"
 #include "ops/shape.h"
 
 namespace trunnion::session {
@@ -32,6 +33,10 @@ Hash128 pack_kind(const Tensor& operand, const ops::Packing& how) {
   h = hash_combine(h, hash128(std::as_bytes(how.numbers)));
   const Shape& dims = operand.shape();
   return hash_combine(h, hash128(std::as_bytes(std::span(dims.data(), dims.size())), static_cast<uint64_t>(how.count)));
+}
+
+Hash128 pack_kind(const ir::Node& node, std::string_view layout) {
+  return hash_combine(hash128(layout), hash128(node.op_type()));
 }
 
 void PackRoom::fill_all(const ops::Packing& how, ops::PackFill fill, const Tensor& source, void* to) {
@@ -63,9 +68,17 @@ Result<Tensor> PackRoom::shared(const Tensor& source, const ops::Packing& how, o
 Result<Tensor> PackRoom::pack(const Tensor& operand, const ops::Packing& how, ops::PackFill fill) {
   TRN_ASSIGN(Tensor packed, get(operand, how, fill));
   if (recording_) {
-    records_.push_back({pack_kind(operand, how), packed});
+    records_.push_back({pack_kind(operand, how), packed, nullptr, {}});
     operands_.insert(operand.raw());
   }
+  return packed;
+}
+
+Result<Tensor> PackRoom::pack_lists(const ir::Node& node, std::string_view layout,
+                                    std::span<const std::string_view> lists, ops::ListFill make) {
+  TRN_ASSIGN(Tensor packed, make());
+  packed_ += packed.bytes();
+  if (recording_) records_.push_back({pack_kind(node, layout), packed, &node, lists});
   return packed;
 }
 

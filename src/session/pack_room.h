@@ -17,9 +17,14 @@ namespace trunnion::session {
 // Of all that a packed operand follows from but the operand's elements.
 Hash128 pack_kind(const Tensor& operand, const ops::Packing& how);
 
+// The same of what is made of a node's lists.
+Hash128 pack_kind(const ir::Node& node, std::string_view layout);
+
 struct PackRecord {
   Hash128 kind;
   Tensor packed;
+  const ir::Node* node = nullptr;  // of what is made of lists: whose, and which
+  std::span<const std::string_view> lists;
 };
 
 class PackRoom final : public ops::PackPlace {
@@ -30,6 +35,8 @@ class PackRoom final : public ops::PackPlace {
       : store_(store), pool_(pool), threads_(threads), blocks_(bytes, size_t{32} << 20), files_(std::move(files)) {}
 
   Result<Tensor> pack(const Tensor& operand, const ops::Packing& how, ops::PackFill fill) override;
+  Result<Tensor> pack_lists(const ir::Node& node, std::string_view layout, std::span<const std::string_view> lists,
+                            ops::ListFill make) override;
 
   // Keeps a list of what is asked for, in order.
   void record() { recording_ = true; }

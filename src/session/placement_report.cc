@@ -42,6 +42,29 @@ std::string verdict_json(const plan::Placement& p, const plan::Verdict& v) {
       v.free_sizes, v.kept, json_text(v.text()));
 }
 
+// What the cache of engines had, regions of which the same is to be said together; empty where there is no cache.
+std::string engines_json(const plan::Placement& p) {
+  std::vector<int> providers(static_cast<size_t>(p.regions), -1);
+  for (const auto& n : p.nodes)
+    if (n.region >= 0) providers[static_cast<size_t>(n.region)] = n.provider;
+  std::string out;
+  std::vector<bool> told(p.engines.size());
+  for (size_t i = 0; i < p.engines.size(); ++i) {
+    const ep::EngineNote& note = p.engines[i];
+    if (told[i] || note.cache.empty()) continue;
+    std::vector<int> regions;
+    for (size_t k = i; k < p.engines.size(); ++k) {
+      if (p.engines[k] != note || providers[k] != providers[i]) continue;
+      told[k] = true;
+      regions.push_back(static_cast<int>(k));
+    }
+    out += fmt::format("{}{{\"provider\":{},\"regions\":{},\"cache\":{},\"reason\":{},\"stored\":{}}}",
+                       out.empty() ? "" : ",", name_of(p, providers[i]), numbers(regions), json_text(note.cache),
+                       json_text(note.reason), note.stored);
+  }
+  return out;
+}
+
 // Nodes of the graph as it runs that stand for others.
 void add_fusions(const ir::Graph& graph, std::string& out) {
   for (const ir::Node* n = graph.first(); n; n = n->next()) {
@@ -79,6 +102,7 @@ std::string Session::placement_json() const {
   }
   if (!p.verdicts.empty())
     out += fmt::format(",\"cost\":{}", json_list(p.verdicts, [&](const auto& v) { return verdict_json(p, v); }));
+  if (const std::string engines = engines_json(p); !engines.empty()) out += fmt::format(",\"engines\":[{}]", engines);
   std::string fusions;
   add_fusions(*model_->graph, fusions);
   out += fmt::format(",\"nodes_run\":{},\"fusions\":[{}],\"passes\":[", model_->graph->node_count(), fusions);

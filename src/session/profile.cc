@@ -96,10 +96,22 @@ Profile::Profile(std::string prefix, const plan::Placement& placement)
 
 void Profile::event(std::string_view category, std::string_view name, int64_t begin_ns, int64_t end_ns,
                     std::string_view args) {
-  const auto line = fmt::format(
+  add(fmt::format(
       "{{\"cat\" : {},\"pid\" :{},\"tid\" :{},\"dur\" :{},\"ts\" :{},\"ph\" : \"X\",\"name\" :{},\"args\" : {{{}}}}}",
       json_text(category), os::process_id(), os::thread_id(), (end_ns - begin_ns) / 1000, (begin_ns - start_ns_) / 1000,
-      json_text(name), args);
+      json_text(name), args));
+}
+
+void Profile::event(const ep::TraceEvent& e) {
+  std::string args;
+  for (const auto& [key, value] : e.args)
+    args += fmt::format("{}{} : {}", args.empty() ? "" : ",", json_text(key), json_text(value));
+  add(fmt::format(
+      "{{\"cat\" : {},\"pid\" :{},\"tid\" :{},\"dur\" :{},\"ts\" :{},\"ph\" : \"X\",\"name\" :{},\"args\" : {{{}}}}}",
+      json_text(e.category), e.process, e.thread, e.duration_us, e.begin_us, json_text(e.name), args));
+}
+
+void Profile::add(const std::string& line) {
   std::lock_guard lock(mutex_);
   if (finished_) return;
   if (++events_ > kMostEvents) {

@@ -19,12 +19,15 @@ class Profile final : public run::Recorder {
   // `args`: the inside of a JSON object.
   void event(std::string_view category, std::string_view name, int64_t begin_ns, int64_t end_ns,
              std::string_view args = "");
+  void event(const ep::TraceEvent& e);
   int64_t start_ns() const { return start_ns_; }
 
   // Writes <prefix>_<time>.json and gives its name. Later events are dropped, and so are those beyond a million.
   Result<std::string> finish();
 
  private:
+  void add(const std::string& line);
+
   std::string prefix_;
   const plan::Placement& placement_;
   int64_t start_ns_;

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/denormals.h"
 #include "base/error.h"
 #include "base/os.h"
 #include "session/check_options.h"
@@ -171,6 +172,8 @@ Status Session::run_call(Call& call, const RunOptions& options, std::span<const 
     // Workers that have helped once stay awake through the serial parts between two loops.
     std::optional<ThreadPool::KeepAwake> awake;
     if (pool_ && threads_ > 1) awake.emplace(*pool_);
+    std::optional<FlushDenormals> flush;
+    if (flush_denormals_) flush.emplace();
     const int64_t started = profile ? os::monotonic_ns() : 0;
     if (straight) {  // results go straight to the caller's entries
       status = executor_->run(env, call.feeds, outputs);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/os.h"
 #include "ep/cpu/cpu_provider.h"
+#include "ep/null/null_provider.h"
 #include "ir/inline.h"
 #include "ir/names.h"
 #include "onnx/exporter.h"
@@ -20,6 +21,7 @@
 #include "session/check_options.h"
 #include "session/context_model.h"
 #include "session/declared_shapes.h"
+#include "session/flushing_hooks.h"
 #include "session/json.h"
 #include "session/pack_room.h"
 #include "session/placement_options.h"
@@ -90,25 +92,26 @@ Result<std::unique_ptr<Session>> Session::load(const Environment& environment, M
   };
   TRN_TRY(check_options(s.options_, s.logger_));
   const std::string path = source.path;
-  TRN_TRY(stage("import", [&] { return of_file(path, s.import(std::move(source))); }));
-  ir::Graph& graph = *s.model_->graph;
-  TRN_TRY(stage("inline", [&] {
-    const int64_t nodes = s.options_.number("session.function_expansion_node_limit", 500'000);
-    return of_file(path, ir::inline_functions(*s.model_, {.nodes = nodes}));
-  }));
-  TRN_TRY(stage("resolve", [&] {
-    if (s.options_.custom_operators) TRN_TRY(of_file(path, s.options_.custom_operators->bind(graph)));
-    return of_file(path, ops::resolve(graph));
-  }));
-  s.seed_random_nodes();
-  TRN_TRY(stage("infer", [&] { return of_file(path, s.infer_shapes()); }));
-  TRN_TRY(stage("expand", [&] { return passes::expand_operators(graph, &s.logger_); }));
-  s.list_ports();  // before passes: names and order are the user's
-  if (s.cache_)
-    TRN_TRY(stage("cache", [&] {
-      if (auto graph = s.cache_->find(*s.model_->graph)) s.uncached_ = std::exchange(s.model_->graph, std::move(graph));
-      return Status();
+  TRN_TRY(stage("import", [&] { return of_file(path, s.import(std::move(source), true)); }));
+  if (!s.cached_) {
+    ir::Graph& graph = *s.model_->graph;
+    TRN_TRY(stage("inline", [&] { return of_file(path, s.inline_functions()); }));
+    TRN_TRY(stage("resolve", [&] {
+      if (s.options_.custom_operators) TRN_TRY(of_file(path, s.options_.custom_operators->bind(graph)));
+      return of_file(path, ops::resolve(graph));
     }));
+    s.seed_random_nodes();
+    TRN_TRY(stage("infer", [&] { return of_file(path, s.infer_shapes()); }));
+    TRN_TRY(stage("expand", [&] { return passes::expand_operators(graph, &s.logger_); }));
+    s.list_ports();  // before passes: names and order are the user's
+    if (s.cache_)
+      TRN_TRY(stage("cache", [&] {
+        auto found = s.cache_->find(graph);
+        s.cached_ = found != nullptr;
+        if (found) s.uncached_ = std::exchange(s.model_->graph, std::move(found));
+        return Status();
+      }));
+  }
   TRN_TRY(stage("optimize", [&] { return s.optimize(); }));
   TRN_TRY(stage("place", [&] { return s.place(); }));
   TRN_TRY(stage("plan", [&] { return s.build_program(environment); }));
@@ -130,7 +133,7 @@ Result<std::shared_ptr<ir::Model>> Session::read_model(const Environment& enviro
   s.logger_ = environment.logger;
   ModelSource source;
   source.path = path;
-  TRN_TRY(of_file(path, s.import(std::move(source))));
+  TRN_TRY(of_file(path, s.import(std::move(source), false)));
   // The weights are views into the file: it lives as long as the model.
   return std::shared_ptr<ir::Model>(s.model_.get(), [model = s.model_, file = s.file_](ir::Model*) {});
 }
@@ -164,7 +167,46 @@ void Session::fix_unnamed_dimensions(ir::Graph& graph, ModelNames& names) const 
   }
 }
 
-Status Session::import(ModelSource source) {
+Status Session::inline_functions() {
+  const int64_t nodes = options_.number("session.function_expansion_node_limit", 500'000);
+  return ir::inline_functions(*model_, {.nodes = nodes});
+}
+
+// Options that name parts of the model are checked against the model itself.
+bool Session::take_unread(const std::string& path) {
+  if (!file_ || !options_.dimension_by_name.empty() || !options_.dimension_by_denotation.empty() ||
+      options_.entry("precision.nodes"))
+    return false;
+  auto found = cache_->find_unread(*file_);
+  auto ports = found ? read_ports(found->ports) : std::nullopt;
+  if (!ports) return false;
+  model_ = std::make_shared<ir::Model>(std::move(found->model));
+  model_->path = path;
+  cached_ = true;
+  feeds_ = std::move(ports->inputs);
+  inputs_ = feeds_;
+  outputs_ = std::move(ports->outputs);
+  declared_ = std::move(ports->declared);
+  defaults_.resize(feeds_.size());
+  index_ports();
+  return true;
+}
+
+// The entry that stood for a model that was not read does not fit: as if it had not been there.
+Status Session::read_after_all() {
+  ModelSource source;
+  source.path = model_->path;
+  auto outputs = std::exchange(outputs_, {});  // import lists what the model declares
+  TRN_TRY(import(std::move(source), false));
+  outputs_ = std::move(outputs);
+  TRN_TRY(inline_functions());
+  TRN_TRY(ops::resolve(*model_->graph));
+  seed_random_nodes();
+  TRN_TRY(infer_shapes());
+  return passes::expand_operators(*model_->graph, &logger_);
+}
+
+Status Session::import(ModelSource source, bool unread) {
   onnx::TensorSource tensors;
   std::span<const std::byte> bytes = source.bytes;
   std::string folder;
@@ -193,6 +235,8 @@ Status Session::import(ModelSource source) {
     external.add_memory_file(f.name, {reinterpret_cast<const std::byte*>(f.data), f.size}, nullptr);
   if (!folder.empty() || !options_.external_files.empty()) tensors.external = &external;
 
+  if (only_cpu(options_)) cache_ = ModelCache::of(options_, logger_, bytes);
+  if (cache_ && unread && take_unread(source.path)) return {};
   auto view = onnx::parse(bytes, source.path);
   if (!view.ok()) {
     const std::string_view from = source.path.empty() ? std::string_view("memory") : std::string_view(source.path);
@@ -220,8 +264,7 @@ Status Session::import(ModelSource source) {
       if (!denotation.empty()) names.denotations.emplace(denotation);
       return dimension_override(symbol, denotation);
     };
-  if (only_cpu(options_)) cache_ = ModelCache::of(options_, logger_, *view, bytes);
-  TRN_ASSIGN(ir::Model model, onnx::import_model(*view, tensors, how));
+  TRN_ASSIGN(ir::Model model, onnx::import_model(std::move(*view), tensors, how));
   if (!options_.dimension_by_name.empty()) fix_unnamed_dimensions(*model.graph, names);
   TRN_TRY(check_names(options_, names, logger_));
   if (tensors.any_alignment) TRN_TRY(align_constants(*model.graph));
@@ -281,12 +324,16 @@ void Session::list_ports() {
     declared_.resize(outputs_.size());
     declared_[k] = declared.shape;
   }
+  index_ports();
+}
+
+void Session::index_ports() {
   for (size_t i = 0; i < feeds_.size(); ++i) feed_index_.emplace(feeds_[i].name, static_cast<int>(i));
   for (size_t i = 0; i < outputs_.size(); ++i) output_index_.emplace(outputs_[i].name, static_cast<int>(i));
 }
 
 Status Session::optimize() {
-  if (uncached_) return {};
+  if (cached_) return {};
   ir::Graph& graph = *model_->graph;
   passes::RunOptions run;
   run.disabled = split(options_.entry("optimization.disable_specified_optimizers").value_or(""), ';');
@@ -340,6 +387,10 @@ Status Session::place() {
       providers_.push_back(ep::make_cpu_provider());
       continue;
     }
+    if (choice.name == "NullExecutionProvider") {
+      providers_.push_back(ep::make_null_provider());
+      continue;
+    }
     if (!choice.source)
       return error(Code::invalid_argument,
                    "execution provider '{}' is not available in this build; available: CPUExecutionProvider{}",
@@ -357,17 +408,21 @@ Status Session::place() {
   for (const auto& p : providers_)
     if (std::mutex* one = p->one_run(); one && std::ranges::find(one_run_, one) == one_run_.end())
       one_run_.push_back(one);
+  if (profile_)
+    for (const auto& p : providers_)
+      if (const Status s = p->start_profiling(os::monotonic_ns() - profile_->start_ns()); !s.ok())
+        TRN_LOG(logger_, warning, "the profile is without what {} measures: {}", p->identity().name, s.message());
   std::ranges::sort(one_run_, std::less<>());  // sessions lock them in the same order
   TRN_ASSIGN(auto how, placement_options(options_, providers_, cpu_));
   how.compatibility = options_.flag("ep.context_enable");
   TRN_ASSIGN(placement_, plan::place(*model_->graph, providers_, how));
   TRN_TRY(check_fallback(cpu_listed));
   if (options_.flag("ep.context_enable")) {
-    if (providers_.size() == 1)
+    if (providers_.size() > 1)
+      TRN_TRY(write_context_model(*model_, placement_, options_, logger_));
+    else if (!options_.context_model_sink)
       TRN_LOG(logger_, info,
               "ep.context_enable has no effect: the CPU provider compiles nothing that a file could hold");
-    else
-      TRN_TRY(write_context_model(*model_, placement_, options_, logger_));
   }
   if (placement_.regions > 0) {  // weights that only compiled nodes read: their providers have what they need of them
     std::vector<ir::Value*> unused;
@@ -379,7 +434,7 @@ Status Session::place() {
   passes::PassContext context;
   TRN_ASSIGN(context.precision, precision_options(options_, uncached_ ? *uncached_ : *model_->graph, logger_));
   const bool any = options_.optimization_level >= OptimizationLevel::basic || context.precision.any(Precision::strict);
-  if (any && !uncached_) {
+  if (any && !cached_) {
     context.log = &logger_;
     passes::RunOptions run;
     run.disabled = split(options_.entry("optimization.disable_specified_optimizers").value_or(""), ';');
@@ -408,7 +463,7 @@ Status Session::make_kernels(const Environment& environment) {
   if (file_) files.push_back(file_);
   PackRoom packs(environment.packs.get(), pool_.get(), threads_, weights, std::move(files));
   std::optional<CachedPacks> cached;
-  if (uncached_) cached.emplace(cache_->entry());
+  if (cached_) cached.emplace(cache_->entry());
   const bool keep = cache_ && !cached;
   if (keep) packs.record();
   // Weights that kernels have packed are held once: each original goes as soon as the last kernel has read it, and so
@@ -421,7 +476,9 @@ Status Session::make_kernels(const Environment& environment) {
   TRN_ASSIGN(program_, plan::build(graph, *providers_[static_cast<size_t>(cpu_)], model_, packed));
   if (cached && !cached->all_taken()) return error(Code::fail, "the entry has more operands than the kernels packed");
   if (keep) {
-    cache_->store(*model_, packs.records());
+    // Default values of inputs lie in the model.
+    const bool all = overridable_.empty();
+    cache_->store(*model_, packs.records(), all ? ports_bytes({feeds_, outputs_, declared_}) : std::string());
     for (const ir::Value* v : kept) release_weight(*v);
   }
   drop_file_pages();
@@ -432,17 +489,23 @@ Status Session::make_kernels(const Environment& environment) {
 
 Status Session::build_program(const Environment& environment) {
   // Sessions share one pool, capped by intra_op_num_threads. A pool of its own: for affinities, for threads made by the
-  // caller, without spinning, and for more threads than the shared pool has.
+  // caller, without spinning, to be watched, with denormals as zero, and for more threads than the shared pool has.
   const int asked = options_.intra_op_threads;
   const auto affinity = options_.entry("session.intra_op_thread_affinities").value_or("");
   const bool spinning = options_.flag("session.intra_op.allow_spinning", true);
   std::shared_ptr<ThreadPool> shared = environment.pool;
   const int available = shared ? shared->threads() : default_thread_count();
-  if (!affinity.empty() || options_.thread_hooks.create || !spinning || asked > available) {
+  const bool own = options_.per_session_threads || !shared;
+  const bool watched = own && options_.work_hooks;
+  const bool flush = options_.flag("session.set_denormal_as_zero");
+  flush_denormals_ = flush || environment.flush_denormals;
+  if (!affinity.empty() || options_.thread_hooks.create || !spinning || watched || flush || asked > available) {
     ThreadPool::Options pool;
     pool.threads = asked > 0 ? asked : available;
     TRN_ASSIGN(pool.affinity, parse_affinity(affinity, pool.threads - 1));
     pool.hooks = options_.thread_hooks;
+    if (watched) client_hooks_ = options_.work_hooks;
+    pool.work_hooks = flush_denormals_ ? flushing_hooks(client_hooks_) : client_hooks_;
     pool.allow_spinning = spinning;
     threads_ = pool.threads;
     pool_ = std::make_shared<ThreadPool>(std::move(pool));
@@ -451,9 +514,14 @@ Status Session::build_program(const Environment& environment) {
     if (threads_ > 1) pool_ = shared ? shared : ThreadPool::shared();
   }
   Status made = make_kernels(environment);
-  if (!made.ok() && uncached_) {  // the entry did not fit: as if it were not there
+  if (!made.ok() && cached_) {  // the entry did not fit: as if it were not there
     cache_->drop(made);
-    model_->graph = std::exchange(uncached_, nullptr);
+    cached_ = false;
+    program_.reset();
+    if (uncached_)
+      model_->graph = std::exchange(uncached_, nullptr);
+    else
+      TRN_TRY(of_file(model_->path, read_after_all()));
     providers_.clear();
     TRN_TRY(optimize());
     TRN_TRY(place());
@@ -503,6 +571,13 @@ Session::Memory Session::memory() const {
 
 Result<std::string> Session::end_profiling() {
   if (!profile_) return error(Code::fail, "Could not end the profile: profiling is not enabled in the session options");
+  for (const auto& p : providers_) {
+    const auto events = p->end_profiling();
+    if (!events.ok())
+      TRN_LOG(logger_, warning, "the profile is without what {} measured: {}", p->identity().name,
+              events.status().message());
+    for (const ep::TraceEvent& e : events.ok() ? *events : std::vector<ep::TraceEvent>()) profile_->event(e);
+  }
   return profile_->finish();
 }
 

@@ -19,6 +19,7 @@
 #include "session/environment.h"
 #include "session/model_cache.h"
 #include "session/options.h"
+#include "session/ports.h"
 #include "session/profile.h"
 
 namespace trunnion::session {
@@ -28,12 +29,6 @@ struct ModelSource {
   std::string path;                  // of a file; empty for bytes
   std::span<const std::byte> bytes;  // used when path is empty; copied unless keep_alive is given
   std::shared_ptr<const void> keep_alive;
-};
-
-// An input, output or overridable initializer as callers see it.
-struct Port {
-  std::string name;
-  Type type;
 };
 
 struct Timing {
@@ -85,10 +80,15 @@ class Session {
 
  private:
   Session() = default;
-  Status import(ModelSource source);
+  // `unread`: the model may come out of the cache instead, without being read.
+  Status import(ModelSource source, bool unread);
+  bool take_unread(const std::string& path);
+  Status read_after_all();
+  Status inline_functions();
   Status infer_shapes();
   void seed_random_nodes();
   void list_ports();
+  void index_ports();
   Status optimize();
   Status place();
   Status check_fallback(bool cpu_listed) const;
@@ -131,13 +131,16 @@ class Session {
   std::vector<std::shared_ptr<MappedFile>> data_files_;  // external data, while loading
   std::shared_ptr<ir::Model> model_;
   std::unique_ptr<ModelCache> cache_;    // while loading; null: none is asked for
-  std::unique_ptr<ir::Graph> uncached_;  // while loading: the graph that one out of the cache stands for
+  bool cached_ = false;                  // while loading: the graph is one out of the cache
+  std::unique_ptr<ir::Graph> uncached_;  // while loading: the graph that it stands for; null: that was not read
   std::vector<std::unique_ptr<ep::Provider>> providers_;
   int cpu_ = 0;  // the CPU among them
   plan::Placement placement_;
   std::unique_ptr<plan::Program> program_;
   std::unique_ptr<run::Executor> executor_;
   std::shared_ptr<run::BlockCache> blocks_;  // of outputs; null: they come from the heap
+  bool flush_denormals_ = false;             // while it runs
+  WorkHooks client_hooks_;                   // what a pool of its own calls
   std::shared_ptr<ThreadPool> pool_;
   int threads_ = 1;
   std::vector<Port> inputs_, outputs_, overridable_;

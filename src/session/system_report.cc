@@ -29,14 +29,18 @@ std::string cpu_json() {
   add(cpu.amx_int8, "amx_int8");
   add(cpu.amx_bf16, "amx_bf16");
   const auto forced = os::environment("TRUNNION_CPU");
+  std::vector<std::string> unverified;  // kernels that no machine has run yet: off unless they are asked for
+  if (cpu.amx_bf16) unverified.emplace_back(active_amx_bf16() ? "amx_bf16 (on)" : "amx_bf16 (off)");
   return fmt::format(
       "{{\"vendor\":{},\"family\":{},\"model\":{},\"features\":{},\"rung\":{},\"rung_in_use\":{},\"forced\":{},"
+      "\"unverified\":{},"
       "\"l1d_bytes\":{},\"l2_bytes\":{},\"l3_bytes\":{}}}",
       json_text(cpu.is_intel ? "Intel"
                 : cpu.is_amd ? "AMD"
                              : "unknown"),
       cpu.family, cpu.model, texts(features), json_text(rung_name(cpu.rung)), json_text(rung_name(active_rung())),
-      forced && !forced->empty() ? json_text(*forced) : "null", cpu.l1d_bytes, cpu.l2_bytes, cpu.l3_bytes);
+      forced && !forced->empty() ? json_text(*forced) : "null", texts(unverified), cpu.l1d_bytes, cpu.l2_bytes,
+      cpu.l3_bytes);
 }
 
 std::string threads_json() {

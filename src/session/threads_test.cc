@@ -213,8 +213,11 @@ TEST(Threads, InAControlGroupOfOneCpuNoSecondThreadWorks) {
     const std::string group = std::string(v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu") + "/trunnion_test_" +
                               std::to_string(os::process_id());
     if (mkdir(group.c_str(), 0755) != 0) continue;
-    if (v2 ? write(group + "/cpu.max", "100000 100000")
-           : write(group + "/cpu.cfs_period_us", "100000") && write(group + "/cpu.cfs_quota_us", "100000")) {
+    // Where the folder is no hierarchy of groups, only one of mounts, the new one is empty.
+    const bool is_group = access((group + "/cgroup.procs").c_str(), F_OK) == 0;
+    if (is_group &&
+        (v2 ? write(group + "/cpu.max", "100000 100000")
+            : write(group + "/cpu.cfs_period_us", "100000") && write(group + "/cpu.cfs_quota_us", "100000"))) {
       made = true;
       EXPECT_TRUE(in_child([&] {
         return write(group + "/cgroup.procs", std::to_string(os::process_id())) && threads_after_a_run() == 1;

@@ -14,7 +14,7 @@ bool any_alignment(const ir::Node& n, int i, const Tensor& t) {
   if (t.dtype() != DType::f32 || t.count() == 0 || (!n.domain().empty() && n.domain() != "trunnion")) return false;
   const std::string& op = n.op_type();
   if (op == "MatMul" || op == "Gemm" || op == "FusedMatMul") return i == 1 && t.rank() == 2;
-  if (op == "Conv" || op == "FusedConv") return i == 1 && t.rank() >= 3 && t.rank() <= 5;
+  if (op == "Conv" || op == "FusedConv" || op == "NhwcConv") return i == 1 && t.rank() >= 3 && t.rank() <= 5;
   if (op == "Gather") return i == 0 && t.rank() == 2 && t.shape()[1] >= kRow && n.attr("axis", 0) == 0;
   return false;
 }

@@ -22,9 +22,12 @@ class TensorBlocks {
     if (count < 0 || !bytes) return Tensor::allocate(dtype, dims);  // which says what is wrong
     const size_t needed = (std::max<size_t>(*bytes, 1) + os::kAlignment - 1) / os::kAlignment * os::kAlignment;
     expected_ -= std::min(expected_, needed);
+    spent_ += needed;
     if (needed >= kOwn) return Tensor::allocate(dtype, dims);
     if (size_ - used_ < needed) {
-      const size_t more = std::max(needed, std::min(most_, needed + expected_));
+      // Whole large pages; where more comes than was expected, a quarter of what there was at a time.
+      size_t more = std::max(needed, std::min(most_, needed + std::max(expected_, spent_ / 4)));
+      if (more >= kLargePage) more = (more + kLargePage - 1) / kLargePage * kLargePage;
       auto* p = static_cast<std::byte*>(os::allocate(more));
       if (!p) return Tensor::allocate(dtype, dims);
       block_ = std::shared_ptr<std::byte>(p, [](std::byte* b) { os::release(b); });
@@ -39,7 +42,8 @@ class TensorBlocks {
 
  private:
   static constexpr size_t kOwn = size_t{4} << 20;  // has large pages by itself
-  size_t expected_, most_;
+  static constexpr size_t kLargePage = size_t{2} << 20;
+  size_t expected_, most_, spent_ = 0;
   std::shared_ptr<std::byte> block_;  // the one that is being filled
   size_t used_ = 0, size_ = 0;
 };

@@ -602,13 +602,4 @@ TEST_F(WithOptions, ThereIsAlwaysTheCpu) {
   OK(api()->ReleaseAvailableProviders(names, length));
 }
 
-TEST(Env, LogsGoToTheUsersFunction) {
-  std::string seen;
-  OrtEnv* env = nullptr;
-  const OrtLoggingFunction log = [](void* param, OrtLoggingLevel, const char*, const char* id, const char*,
-                                    const char* text) { static_cast<std::string*>(param)->append(id).append(text); };
-  OK(api()->CreateEnvWithCustomLogger(log, &seen, ORT_LOGGING_LEVEL_WARNING, "id", &env));
-  api()->ReleaseEnv(env);
-}
-
 }  // namespace

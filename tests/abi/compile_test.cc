@@ -169,6 +169,29 @@ TEST_F(Compile, LevelsAndWishesOfProviders) {
   allocator->Free(allocator, out);
 }
 
+// x + (a + b): the second Add is worked out at a level that folds constants. Without one nothing is changed.
+TEST_F(Compile, LevelsFoldConstants) {
+  tiny::Graph g;
+  g.inputs = {tiny::value_info("x", tiny::kFloat, {"2"})};
+  g.outputs = {tiny::value_info("y", tiny::kFloat, {"2"})};
+  g.initializers = {tiny::floats("a", {1, 2}), tiny::floats("b", {3, 4})};
+  g.nodes = {tiny::node("Add", {"a", "b"}, {"c"}), tiny::node("Add", {"x", "c"}, {"y"})};
+  const std::string folds = tiny::model(g);
+  OK(compile->ModelCompilationOptions_SetInputModelFromBuffer(options, folds.data(), folds.size()));
+  const auto adds = [&] {
+    void* out = nullptr;
+    size_t size = 0;
+    EXPECT_EQ(message(compile->ModelCompilationOptions_SetOutputModelBuffer(options, allocator, &out, &size)), "");
+    EXPECT_EQ(message(compile->CompileModel(env, options)), "");
+    const std::string text(static_cast<const char*>(out), size);
+    allocator->Free(allocator, out);
+    return tiny::count(text, "Add");
+  };
+  EXPECT_EQ(adds(), 2);
+  OK(compile->ModelCompilationOptions_SetGraphOptimizationLevel(options, ORT_ENABLE_BASIC));
+  EXPECT_EQ(adds(), 1);
+}
+
 TEST_F(Compile, OursWeightlessIsAWishToo) {
   OK(compile->ModelCompilationOptions_SetWeightlessEnabled(options, false));
   CODE(compile->ModelCompilationOptions_SetFlags(options, 64), ORT_INVALID_ARGUMENT);

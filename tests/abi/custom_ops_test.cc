@@ -393,6 +393,7 @@ OrtStatus* use_context(const Op&, OrtKernelContext* c) {
   TRY(a.KernelContext_GetLogger(c, &logger));
   OrtLoggingLevel level;
   TRY(a.Logger_GetLoggingSeverityLevel(logger, &level));
+  if (level < ORT_LOGGING_LEVEL_ERROR) return a.CreateStatus(ORT_FAIL, "not the level of the session");
   void* stream = &inputs;
   TRY(a.KernelContext_GetGPUComputeStream(c, &stream));
   if (stream) return a.CreateStatus(ORT_FAIL, "the CPU has a stream");
@@ -422,6 +423,7 @@ OrtStatus* use_context(const Op&, OrtKernelContext* c) {
   const int64_t n = static_cast<int64_t>(from.size()), one = 1;
   OrtValue *y = nullptr, *count = nullptr;
   TRY(a.KernelContext_GetOutput(c, 0, &n, 1, &y));
+  if (before && before != y) return a.CreateStatus(ORT_FAIL, "another output than the one made beforehand");
   void* to = nullptr;
   TRY(a.GetTensorMutableData(y, &to));
   std::memcpy(to, scratch, from.size() * 4);

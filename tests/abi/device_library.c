@@ -8,7 +8,20 @@
 static char mode[64];
 
 // What the tests look at.
-enum { COPY_CALLS, UP, DOWN, BLOCKS, CONSTANT_BLOCKS, RUNS, KERNELS, RELEASED, STREAMS, OPTIONS, COUNTERS };
+enum {
+  COPY_CALLS,
+  UP,
+  DOWN,
+  BLOCKS,
+  CONSTANT_BLOCKS,
+  RUNS,
+  KERNELS,
+  RELEASED,
+  STREAMS,
+  OPTIONS,
+  BROKEN_ALLOCATORS,
+  COUNTERS
+};
 EXPORT int device_counters[COUNTERS];
 
 static void* scrambled(const void* p) { return p ? (void*)((uintptr_t)p ^ ((uintptr_t)1 << 63)) : NULL; }
@@ -39,6 +52,7 @@ static OrtStatus* ORT_API_CALL create_allocator(OrtEpFactory* self, const OrtMem
   (void)self;
   (void)options;
   TRY(api->MemoryInfoGetType(info, &type));
+  if (device_counters[BROKEN_ALLOCATORS]) return fail("the device is out of memory");
   Allocator* a = calloc(1, sizeof *a);
   a->base.version = ORT_API_VERSION;
   a->base.Alloc = allocate;

@@ -12,7 +12,19 @@
 
 namespace {
 
-enum Counter { kCopyCalls, kUp, kDown, kBlocks, kConstantBlocks, kRuns, kKernels, kReleased, kStreams, kOptions };
+enum Counter {
+  kCopyCalls,
+  kUp,
+  kDown,
+  kBlocks,
+  kConstantBlocks,
+  kRuns,
+  kKernels,
+  kReleased,
+  kStreams,
+  kOptions,
+  kBrokenAllocators
+};
 
 // A branch without inputs: one node over values of the graph around it.
 tiny::Message branch(const std::string& attribute, const std::string& op, const std::string& a, const std::string& b) {
@@ -118,6 +130,38 @@ TEST_F(Device, KernelsGetTheirStream) {
   EXPECT_GT(counters[kStreams], 0);
 }
 
+// The client's stream is used in place of one of the session's, as long as it lives.
+TEST_F(Device, StreamsOfTheClient) {
+  start("streams", split_model());
+  OrtSyncStream* stream = nullptr;
+  OK(api()->CreateSyncStreamForEpDevice(devices().at(0), nullptr, &stream));
+  ASSERT_TRUE(stream);
+  EXPECT_NE(api()->SyncStream_GetHandle(stream), nullptr);
+  EXPECT_EQ(counters[kStreams], 1);
+  OrtRunOptions* how = nullptr;
+  OK(api()->CreateRunOptions(&how));
+  api()->RunOptionsSetSyncStream(how, stream);
+  run_options = how;
+  expect_right();
+  EXPECT_EQ(counters[kStreams], 1);  // the session made none
+  const uint64_t waits = api()->GetEpApi()->SyncStream_GetSyncId(stream);
+  EXPECT_GT(waits, 0u);
+  api()->RunOptionsSetSyncStream(how, nullptr);
+  expect_right();
+  const int with_its_own = counters[kStreams];
+  EXPECT_GT(with_its_own, 1);
+  EXPECT_EQ(api()->GetEpApi()->SyncStream_GetSyncId(stream), waits);
+  std::vector<float> x = {1, 2}, y = {0, 0};
+  OrtValue *from = value(x), *to = value(y);
+  OK(api()->CopyTensors(env, &from, &to, stream, 1));
+  EXPECT_EQ(y, x);
+  api()->ReleaseValue(from);
+  api()->ReleaseValue(to);
+  api()->ReleaseRunOptions(how);
+  api()->ReleaseSyncStream(stream);
+  EXPECT_EQ(counters[kStreams], with_its_own - 1);
+}
+
 TEST_F(Device, ThreadsRunOneAfterTheOther) {
   start("good", split_model());
   std::vector<std::thread> threads;
@@ -210,6 +254,25 @@ TEST_F(Device, OursValuesThereKeepTheLibrary) {
   api()->ReleaseValue(outputs[0]);
   plain->Free(plain, outputs);
   api()->ReleaseValue(here);
+}
+
+// An allocator that the plugin has and cannot make is another thing than one that it does not have.
+TEST_F(Device, OursAnAllocatorThatCannotBeMade) {
+  add("good");
+  const auto all = devices();
+  ASSERT_EQ(all.size(), 1u);
+  const OrtMemoryInfo* memory = api()->EpDevice_MemoryInfo(all[0], OrtDeviceMemoryType_DEFAULT);
+  ASSERT_TRUE(memory);
+  OrtAllocator* allocator = nullptr;
+  counters[kBrokenAllocators] = 1;
+  const std::string want = "CreateAllocator of 'good': the device is out of memory";
+  EXPECT_EQ(message(api()->GetSharedAllocator(env, memory, &allocator)), want);
+  EXPECT_EQ(message(api()->CreateSharedAllocator(env, all[0], OrtDeviceMemoryType_DEFAULT, OrtDeviceAllocator, nullptr,
+                                                 &allocator)),
+            want);
+  counters[kBrokenAllocators] = 0;
+  OK(api()->GetSharedAllocator(env, memory, &allocator));
+  EXPECT_TRUE(allocator);
 }
 
 }  // namespace

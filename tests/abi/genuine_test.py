@@ -3,8 +3,8 @@
 
     genuine_test.py LIBRARY
 
-The header comes from the folder TRUNNION_ORT_HEADER_DIR (no package of the registries that the project uses carries
-it). Exit status 77: no header, skipped.
+The header comes from the folder TRUNNION_ORT_HEADER_DIR, or is the one that `./dev clients cpp` fetched. Exit status 77:
+there is none, skipped.
 """
 import os
 import pathlib
@@ -35,9 +35,9 @@ def relu():
 
 def main():
     library = pathlib.Path(sys.argv[1]).absolute()
-    folder = pathlib.Path(os.environ.get("TRUNNION_ORT_HEADER_DIR", "/nowhere"))
+    folder = pathlib.Path(os.environ.get("TRUNNION_ORT_HEADER_DIR", ROOT / "build/clients/cpp/headers"))
     if not all((folder / f"onnxruntime_{name}.h").is_file() for name in ("c_api", "cxx_api", "cxx_inline")):
-        print("skipped: set TRUNNION_ORT_HEADER_DIR to a folder with onnxruntime_cxx_api.h and what it includes")
+        print("skipped: fetch the header with ./dev clients cpp, or set TRUNNION_ORT_HEADER_DIR to its folder")
         sys.exit(77)
     version = re.search(r"#define ORT_API_VERSION (\d+)", (folder / "onnxruntime_c_api.h").read_text())[1]
     with tempfile.TemporaryDirectory() as scratch:

@@ -2,8 +2,9 @@
 """Proves that include/trunnion/ort_abi.h and a published ONNX Runtime header describe the same binary interface.
 
 Both are compiled with the same generated program, which asserts the type of every function and callback and prints
-every offset, size and constant; the two outputs must be equal. The header comes from TRUNNION_ORT_HEADER_DIR, or from
-the Go module below: out of the module cache, or downloaded when --fetch is given. Exit status 77: no header, skipped.
+every offset, size and constant; the two outputs must be equal. The header comes from TRUNNION_ORT_HEADER_DIR, or is the
+one that `./dev clients cpp` fetched, or that of the Go module below: out of the module cache, or downloaded when --fetch
+is given. Exit status 77: no header, skipped.
 """
 import json
 import os
@@ -26,6 +27,8 @@ def skip(why):
 def header_dir():
     if given := os.environ.get("TRUNNION_ORT_HEADER_DIR"):
         return pathlib.Path(given)
+    if (fetched := ROOT / "build/clients/cpp/headers").is_dir():
+        return fetched
     try:
         cache = subprocess.run(["go", "env", "GOMODCACHE"], capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
@@ -59,7 +62,7 @@ def main():
     main_header = genuine / "onnxruntime_c_api.h"
     if not main_header.is_file():
         skip(f"{genuine} has no onnxruntime_c_api.h")
-    text = "".join(p.read_text() for p in sorted(genuine.glob("onnxruntime*_c_api.h")))
+    text = "".join(p.read_text() for p in sorted(genuine.glob("onnxruntime*_c_api.h")) if "experimental" not in p.name)
     version = int(re.search(r"#define ORT_API_VERSION (\d+)", text)[1])
     with tempfile.TemporaryDirectory() as scratch:
         work = pathlib.Path(scratch)

@@ -324,7 +324,62 @@ TEST_F(Objects, OneElementStandsForAScalar) {
   api()->ReleaseSession(scaled);
 }
 
-TEST(Builds, SayWhatTheyAre) { EXPECT_STRNE(api()->GetBuildInfoString(), ""); }
+// Signatures as plugins see them.
+TEST_F(Objects, SignaturesOfOperators) {
+  const OrtEpApi* ep = api()->GetEpApi();
+  OrtOpSchema* schema = nullptr;
+  OK(ep->GetOpSchema("Gather", 12, "", &schema));
+  ASSERT_NE(schema, nullptr);
+  int since = 0;
+  size_t n = 0;
+  const char* text = nullptr;
+  OK(ep->OpSchema_GetSinceVersion(schema, &since));
+  EXPECT_EQ(since, 11);
+  OK(ep->OpSchema_GetNumInputs(schema, &n));
+  EXPECT_EQ(n, 2u);
+  OK(ep->OpSchema_GetInputName(schema, 1, &text));
+  EXPECT_STREQ(text, "indices");
+  OK(ep->OpSchema_GetNumOutputs(schema, &n));
+  EXPECT_EQ(n, 1u);
+  OK(ep->OpSchema_GetOutputName(schema, 0, &text));
+  EXPECT_STREQ(text, "output");
+  const OrtOpSchemaTypeConstraint *t = nullptr, *of_output = nullptr, *listed = nullptr;
+  OK(ep->OpSchema_GetInputTypeConstraint(schema, 1, &t));
+  OK(ep->OpSchemaTypeConstraint_GetTypeParamName(t, &text));
+  EXPECT_STREQ(text, "Tind");
+  const char* const* types = nullptr;
+  OK(ep->OpSchemaTypeConstraint_GetAllowedTypes(t, &types, &n));
+  EXPECT_EQ(std::set<std::string>(types, types + n), (std::set<std::string>{"tensor(int32)", "tensor(int64)"}));
+  OK(ep->OpSchema_GetInputTypeConstraint(schema, 0, &t));
+  OK(ep->OpSchema_GetOutputTypeConstraint(schema, 0, &of_output));
+  EXPECT_EQ(t, of_output);
+  const size_t* where = nullptr;
+  OK(ep->OpSchemaTypeConstraint_GetInputIndices(t, &where, &n));
+  EXPECT_EQ(std::vector<size_t>(where, where + n), std::vector<size_t>{0});
+  OK(ep->OpSchemaTypeConstraint_GetOutputIndices(t, &where, &n));
+  EXPECT_EQ(std::vector<size_t>(where, where + n), std::vector<size_t>{0});
+  OK(ep->OpSchema_GetTypeConstraintCount(schema, &n));
+  EXPECT_EQ(n, 2u);
+  OK(ep->OpSchema_GetTypeConstraint(schema, 0, &listed));
+  EXPECT_NE(listed, nullptr);
+  EXPECT_NE(code(ep->OpSchema_GetTypeConstraint(schema, 2, &listed)), ORT_OK);
+  EXPECT_NE(code(ep->OpSchema_GetInputName(schema, 2, &text)), ORT_OK);
+  ep->ReleaseOpSchema(schema);
+  ep->ReleaseOpSchema(nullptr);
+  OK(ep->GetOpSchema("Reshape", 14, "", &schema));
+  OK(ep->OpSchema_GetInputTypeConstraint(schema, 1, &t));
+  EXPECT_EQ(t, nullptr);  // tensor(int64), and nothing else
+  ep->ReleaseOpSchema(schema);
+  OK(ep->GetOpSchema("NoSuchOperator", 12, "", &schema));
+  EXPECT_EQ(schema, nullptr);
+}
+
+TEST(Builds, SayWhatTheyAre) {
+  EXPECT_STRNE(api()->GetBuildInfoString(), "");
+  CODE(api()->EnableTelemetryEvents(nullptr), ORT_INVALID_ARGUMENT);
+}
+
+TEST(Builds, OursSayTheirName) { EXPECT_EQ(std::string(api()->GetBuildInfoString()).rfind("trunnion ", 0), 0u); }
 
 TEST(Builds, OursHaveATableForPackages) {
   const auto* packages = api()->GetModelPackageApi();

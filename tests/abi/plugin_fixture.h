@@ -14,6 +14,7 @@ struct PluginTest : testing::Test {
   OrtEnv* env = nullptr;
   OrtSessionOptions* options = nullptr;
   OrtSession* session = nullptr;
+  const OrtRunOptions* run_options = nullptr;
   OrtMemoryInfo* cpu = nullptr;
   std::string registered;
 
@@ -79,7 +80,7 @@ struct PluginTest : testing::Test {
   OrtStatus* run(std::vector<float> x, std::vector<float>* z) {
     OrtValue *in = value(x), *out = nullptr;
     const char *names[] = {"x"}, *outputs[] = {"z"};
-    OrtStatus* status = api()->Run(session, nullptr, names, &in, 1, outputs, 1, &out);
+    OrtStatus* status = api()->Run(session, run_options, names, &in, 1, outputs, 1, &out);
     float* data = nullptr;
     size_t bytes = 0;
     if (!status && z) status = api()->GetTensorMutableData(out, reinterpret_cast<void**>(&data));

@@ -1,6 +1,8 @@
 // Plugins of execution providers: the library that the build makes of plugin_library.c, under the names that say how it
 // behaves.
 #include <cmath>
+#include <cstring>
+#include <map>
 #include <string>
 
 #include "plugin_fixture.h"
@@ -56,6 +58,14 @@ TEST_F(Plugin, RunsWhatItTookAndTheCpuTheRest) {
   EXPECT_EQ(assigned(kName), (Ops{"Add", "Add", "Mul"}));
   EXPECT_EQ(assigned("CPUExecutionProvider"), Ops{"Abs"});
   expect_right();
+}
+
+TEST_F(Plugin, DynamicOptionsReachIt) {
+  start("good");
+  const char *key = "ep.dynamic.speed", *high = "high", *other = "odd";
+  OK(api()->SetEpDynamicOptions(session, &key, &high, 1));
+  EXPECT_NE(message(api()->SetEpDynamicOptions(session, &key, &other, 1)).find("a speed that it does not have"),
+            std::string::npos);
 }
 
 TEST_F(Plugin, ConstantsCanBeInputs) {
@@ -194,6 +204,96 @@ TEST_F(Plugin, OursBadLibraries) {
   EXPECT_NE(refused("wrong_version").find("version 1485201264 of the API"), std::string::npos);
   EXPECT_NE(message(api()->UnregisterExecutionProviderLibrary(env, "x")).find("no plugin is registered as 'x'"),
             std::string::npos);
+}
+
+// The compile API over a provider that compiles: the model with EPContext nodes comes out, and runs without compiling.
+struct Contexts : Plugin {
+  const OrtCompileApi* compile = api()->GetCompileApi();
+  std::map<std::string, std::string> files;
+  std::string compiled;
+
+  static OrtStatus* ORT_API_CALL write(void* state, const char* name, const void* data, size_t size) {
+    static_cast<Contexts*>(state)->files[name] = {static_cast<const char*>(data), size};
+    return nullptr;
+  }
+  static OrtStatus* ORT_API_CALL read(void* state, const char* name, OrtAllocator* allocator, void** data,
+                                      size_t* size) {
+    const auto& files = static_cast<Contexts*>(state)->files;
+    const auto it = files.find(name);
+    if (it == files.end()) return api()->CreateStatus(ORT_NO_SUCHFILE, "the client has no such data");
+    *size = it->second.size();
+    *data = allocator->Alloc(allocator, *size);
+    std::memcpy(*data, it->second.data(), *size);
+    return nullptr;
+  }
+  void make(bool embed, bool with_writer) {
+    add("contexts");
+    choose();
+    const std::string bytes = model();
+    OrtAllocator* allocator = nullptr;
+    OrtModelCompilationOptions* o = nullptr;
+    void* out = nullptr;
+    size_t size = 0;
+    OK(api()->GetAllocatorWithDefaultOptions(&allocator));
+    OK(compile->CreateModelCompilationOptionsFromSessionOptions(env, options, &o));
+    OK(compile->ModelCompilationOptions_SetInputModelFromBuffer(o, bytes.data(), bytes.size()));
+    OK(compile->ModelCompilationOptions_SetOutputModelBuffer(o, allocator, &out, &size));
+    OK(compile->ModelCompilationOptions_SetEpContextEmbedMode(o, embed));
+    OK(compile->ModelCompilationOptions_SetFlags(o, OrtCompileApiFlags_ERROR_IF_NO_NODES_COMPILED));
+    if (with_writer) {
+      OK(compile->ModelCompilationOptions_SetEpContextBinaryInformation(o, "there", "m.onnx"));
+      OK(compile->ModelCompilationOptions_SetEpContextDataWriteFunc(o, write, this));
+    }
+    OK(compile->CompileModel(env, o));
+    compiled.assign(static_cast<const char*>(out), size);
+    allocator->Free(allocator, out);
+    compile->ReleaseModelCompilationOptions(o);
+    EXPECT_NE(compiled.find("EPContext"), std::string::npos);
+    EXPECT_EQ(compiled.find("Mul"), std::string::npos);
+  }
+};
+
+TEST_F(Contexts, InTheModel) {
+  make(true, false);
+  EXPECT_TRUE(files.empty());
+  OK(PluginTest::load(compiled));
+  EXPECT_EQ(assigned(kName), (Ops{"EPContext", "EPContext"}));
+  expect_right();
+}
+
+TEST_F(Contexts, ThroughTheClientsFunctions) {
+  make(false, true);
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_EQ(files.begin()->first.rfind("there/m.onnx", 0), 0u) << files.begin()->first;
+  OK(api()->SessionOptionsSetEpContextDataReadFunc(options, read, this));
+  OK(PluginTest::load(compiled));
+  expect_right();
+  api()->ReleaseSession(std::exchange(session, nullptr));
+  files.erase(files.begin());
+  const std::string text = message(PluginTest::load(compiled));
+  EXPECT_NE(text.find("the client has no such data"), std::string::npos) << text;
+}
+
+TEST_F(Contexts, ProvidersThatTakeNothingCompileNothing) {
+  add("claims_nothing");
+  choose();
+  const std::string bytes = model();
+  OrtModelCompilationOptions* o = nullptr;
+  OrtAllocator* allocator = nullptr;
+  void* out = nullptr;
+  size_t size = 0;
+  OK(api()->GetAllocatorWithDefaultOptions(&allocator));
+  OK(compile->CreateModelCompilationOptionsFromSessionOptions(env, options, &o));
+  OK(compile->ModelCompilationOptions_SetInputModelFromBuffer(o, bytes.data(), bytes.size()));
+  OK(compile->ModelCompilationOptions_SetOutputModelBuffer(o, allocator, &out, &size));
+  OK(compile->ModelCompilationOptions_SetFlags(o, OrtCompileApiFlags_ERROR_IF_NO_NODES_COMPILED));
+  EXPECT_NE(message(compile->CompileModel(env, o)).find("Unable to compile any nodes"), std::string::npos);
+  OK(compile->ModelCompilationOptions_SetFlags(o, OrtCompileApiFlags_NONE));
+  OK(compile->CompileModel(env, o));
+  OK(PluginTest::load({static_cast<const char*>(out), size}));
+  expect_right();
+  allocator->Free(allocator, out);
+  compile->ReleaseModelCompilationOptions(o);
 }
 
 }  // namespace

@@ -298,13 +298,34 @@ TEST_F(Settings, PrepackedWeightsContainers) {
   api()->ReleasePrepackedWeightsContainer(nullptr);
 }
 
-TEST_F(Settings, OursReadersOfCompiledData) {
-  OK(api()->SessionOptionsSetEpContextDataReadFunc(
-      options,
-      [](void*, const char*, OrtAllocator*, void**, size_t*) -> OrtStatus* {
-        return api()->CreateStatus(ORT_FAIL, "no provider of this build asks for any");
-      },
-      nullptr));
+// A plugin that uses it is in plugin_test.cc; here, that providers are given what the client set.
+TEST_F(Settings, ReadersOfCompiledData) {
+  const OrtEpApi* ep = api()->GetEpApi();
+  OrtEpContextConfig* config = nullptr;
+  OrtReadNamedBufferFunc read = nullptr;
+  OrtWriteNamedBufferFunc write = nullptr;
+  void* state = this;
+  OK(ep->SessionOptionsGetEpContextConfig(options, &config));
+  OK(ep->EpContextConfigGetEpContextDataReadFunc(config, &read, &state));
+  EXPECT_EQ(read, nullptr);
+  EXPECT_EQ(state, nullptr);
+  ep->ReleaseEpContextConfig(config);
+  ep->ReleaseEpContextConfig(nullptr);
+
+  const OrtReadNamedBufferFunc mine = [](void*, const char*, OrtAllocator*, void**, size_t*) -> OrtStatus* {
+    return api()->CreateStatus(ORT_FAIL, "no provider here asks for any");
+  };
+  OK(api()->SessionOptionsSetEpContextDataReadFunc(options, mine, this));
+  OK(ep->SessionOptionsGetEpContextConfig(options, &config));
+  OK(ep->EpContextConfigGetEpContextDataReadFunc(config, &read, &state));
+  EXPECT_EQ(read, mine);
+  EXPECT_EQ(state, this);
+  OK(ep->EpContextConfigGetEpContextDataWriteFunc(config, &write, &state));
+  EXPECT_EQ(write, nullptr);
+  EXPECT_EQ(state, nullptr);
+  ep->ReleaseEpContextConfig(config);
+  CODE(ep->SessionOptionsGetEpContextConfig(nullptr, &config), ORT_INVALID_ARGUMENT);
+  CODE(ep->EpContextConfigGetEpContextDataReadFunc(nullptr, &read, &state), ORT_INVALID_ARGUMENT);
   OK(load(relu()));
   runs();
 }
@@ -377,6 +398,70 @@ TEST_F(Settings, SessionsWithTheClientsThreads) {
   EXPECT_EQ(threads.joined, 2);
 }
 
+struct Work {
+  std::atomic<int> enqueued{0}, started{0}, stopped{0}, abandoned{0}, strange{0};
+  void note(std::atomic<int>& count, const void* data) {
+    ++count;
+    strange += data != &enqueued;
+  }
+  OrtThreadPoolCallbacksConfig config() {
+    OrtThreadPoolCallbacksConfig c{};
+    c.version = ORT_API_VERSION;
+    c.on_enqueue = [](void* user) -> void* {
+      ++static_cast<Work*>(user)->enqueued;
+      return &static_cast<Work*>(user)->enqueued;
+    };
+    c.on_start_work = [](void* user, void* data) {
+      static_cast<Work*>(user)->note(static_cast<Work*>(user)->started, data);
+    };
+    c.on_stop_work = [](void* user, void* data) {
+      static_cast<Work*>(user)->note(static_cast<Work*>(user)->stopped, data);
+    };
+    c.on_abandon = [](void* user, void* data) {
+      static_cast<Work*>(user)->note(static_cast<Work*>(user)->abandoned, data);
+    };
+    c.user_context = this;
+    return c;
+  }
+};
+
+// The builds of others answer NOT_IMPLEMENTED.
+TEST_F(Settings, OursWatchesTheWorkOfSessions) {
+  Work work, global;
+  OrtThreadPoolCallbacksConfig config = work.config();
+  CODE(api()->SetPerSessionThreadPoolCallbacks(env, nullptr), ORT_INVALID_ARGUMENT);
+  config.version = ORT_API_VERSION + 1;
+  CODE(api()->SetPerSessionThreadPoolCallbacks(env, &config), ORT_INVALID_ARGUMENT);
+  OK(api()->SetIntraOpNumThreads(options, 3));
+  OK(load(relu()));  // before: it is not watched
+  config.version = ORT_API_VERSION;
+  OK(api()->SetPerSessionThreadPoolCallbacks(env, &config));
+  run(std::vector<float>(4000000, 1.0f));
+  EXPECT_EQ(work.enqueued, 0);
+  api()->ReleaseSession(std::exchange(session, nullptr));
+
+  OK(load(relu()));
+  run(std::vector<float>(4000000, 1.0f));
+  api()->ReleaseSession(std::exchange(session, nullptr));
+  EXPECT_GE(work.enqueued, 2);
+  EXPECT_EQ(work.started, work.stopped);
+  EXPECT_EQ(work.started + work.abandoned, work.enqueued);
+  EXPECT_EQ(work.strange, 0);
+
+  api()->ReleaseEnv(std::exchange(env, nullptr));  // pools of an environment are not for it
+  OrtThreadingOptions* pools = nullptr;
+  OK(api()->CreateThreadingOptions(&pools));
+  OK(api()->SetGlobalIntraOpNumThreads(pools, 3));
+  OK(api()->CreateEnvWithGlobalThreadPools(ORT_LOGGING_LEVEL_FATAL, "watched", pools, &env));
+  api()->ReleaseThreadingOptions(pools);
+  config = global.config();
+  OK(api()->SetPerSessionThreadPoolCallbacks(env, &config));
+  OK(api()->DisablePerSessionThreads(options));
+  OK(load(relu()));
+  run(std::vector<float>(4000000, 1.0f));
+  EXPECT_EQ(global.enqueued, 0);
+}
+
 TEST_F(Settings, EnvironmentsWithTheClientsThreads) {
   Threads threads;
   OrtThreadingOptions* pools = nullptr;
@@ -424,6 +509,7 @@ TEST_F(Settings, EnvironmentsFromOneStruct) {
   Lines lines;
   OrtKeyValuePairs* entries = nullptr;
   api()->CreateKeyValuePairs(&entries);
+  api()->AddKeyValuePair(entries, "env.key", "value of it");
   OrtEnvCreationOptions how{};
   how.version = 24;
   how.logging_severity_level = ORT_LOGGING_LEVEL_INFO;
@@ -432,6 +518,9 @@ TEST_F(Settings, EnvironmentsFromOneStruct) {
   how.custom_logging_param = &lines;
   how.config_entries = entries;
   OK(api()->CreateEnvWithOptions(&how, &env));
+  api()->ReleaseKeyValuePairs(entries);
+  OK(api()->GetEpApi()->GetEnvConfigEntries(&entries));  // what plugins see of them
+  EXPECT_STREQ(api()->GetKeyValue(entries, "env.key"), "value of it");
   api()->ReleaseKeyValuePairs(entries);
   OK(load(relu()));
   EXPECT_FALSE(lines.all.empty());

@@ -97,4 +97,12 @@ inline std::string relu() {
   return model({{node("Relu", {"x"}, {"y"})}, {value_info("x", kFloat, {"N"})}, {value_info("y", kFloat, {"N"})}, {}});
 }
 
+// How many nodes of an operator the bytes of a model have.
+inline int count(const std::string& model, const std::string& op) {
+  const std::string field = std::string(1, 4 << 3 | 2) + static_cast<char>(op.size()) + op;  // of NodeProto
+  int found = 0;
+  for (size_t at = 0; (at = model.find(field, at)) != std::string::npos; ++at) ++found;
+  return found;
+}
+
 }  // namespace tiny

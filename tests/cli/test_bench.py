@@ -157,11 +157,23 @@ def test_precision(cli, net, level):
         (["m.onnx", "--precision", "exact"], ["--precision", "strict"]),
         (["m.onnx", "--against", "tensorflow"], ["--against tensorflow", "onnxruntime", "openvino"]),
         (["m.onnx", "--dim", "N"], ["--dim", "NAME=VALUE"]),
+        (["m.onnx", "--onnxruntime", "lib.so"], ["--onnxruntime lib.so", "only with --against onnxruntime"]),
+        (["m.onnx", "--against", "openvino", "--onnxruntime", "lib.so"], ["only with --against onnxruntime"]),
+        (["m.onnx", "--openvino", "lib.so"], ["--openvino lib.so", "only with --against openvino"]),
+        (["m.onnx", "--python", "python3"], ["--python python3", "only with --against"]),
     ],
 )
 def test_bad_usage(cli, net, arguments, words):
     line = cli.bad(2, "bench", *arguments)
     assert all(word in line for word in words), line
+
+
+@pytest.mark.parametrize("option", ["--html", "--markdown"])
+def test_a_report_that_cannot_be_written_is_said_first(cli, option):
+    line = cli.bad(1, "bench", "no-model.onnx", option, "no-folder/report", "--seconds", "60")
+    assert "cannot write no-folder/report: No such file or directory" in line
+    cli.bad(1, "bench", "no-model.onnx", option, "report")
+    assert not (cli.folder / "report").exists()
 
 
 def test_models_that_cannot_be_used(cli):

@@ -132,6 +132,19 @@ def test_provider_options(data):
         ort.InferenceSession(data, providers=[5])
 
 
+def test_the_null_provider(data):
+    null = "NullExecutionProvider"
+    s = ort.InferenceSession(data, providers=[null, CPU])
+    assert s.get_providers() == [null, CPU] and null not in ort.get_available_providers()
+    nodes = s.placement()["nodes"]
+    assert nodes and all(n["provider"] == CPU and n["refused"][0]["provider"] == null for n in nodes)
+
+
+def test_the_cpu_ahead_of_another_provider(data):
+    s = ort.InferenceSession(data, providers=[CPU, "NullExecutionProvider"])
+    assert all(n["provider"] == CPU and not n["refused"] for n in s.placement()["nodes"])
+
+
 def test_provider_that_exists_nowhere(data):
     with pytest.raises(ValueError, match="Unknown provider 'CPUExecutionProvder'. Did you mean 'CPUExecutionProvider'"):
         ort.InferenceSession(data, providers=["CPUExecutionProvder", CPU])

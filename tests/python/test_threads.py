@@ -5,8 +5,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import onnx
 import pytest
-from small_models import count_to, matmul, relu, session
+from small_models import count_to, matmul, model, relu, session, tensor
 
 import trunnion as ort
 from trunnion import errors
@@ -163,3 +164,58 @@ def test_fork(python):
         "print(os.waitpid(pid, 0)[1], s.run(None, {'x': x})[0].sum())\n"
     )
     assert python(code=code).stdout.split() == ["0", "30.0"]
+
+
+def forest(trees, depth, features):
+    """Full binary trees with thresholds and leaves by chance."""
+    random = np.random.default_rng(5)
+    inner, nodes = 2**depth - 1, 2 ** (depth + 1) - 1
+    columns = {k: [] for k in ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids")}
+    votes = {k: [] for k in ("treeids", "nodeids", "ids", "weights")}
+    for tree in range(trees):
+        for node in range(nodes):
+            leaf = node >= inner
+            columns["treeids"].append(tree)
+            columns["nodeids"].append(node)
+            columns["featureids"].append(0 if leaf else int(random.integers(features)))
+            columns["values"].append(0.0 if leaf else float(random.standard_normal()))
+            columns["modes"].append("LEAF" if leaf else "BRANCH_LEQ")
+            columns["truenodeids"].append(0 if leaf else 2 * node + 1)
+            columns["falsenodeids"].append(0 if leaf else 2 * node + 2)
+            if leaf:
+                votes["treeids"].append(tree)
+                votes["nodeids"].append(node)
+                votes["ids"].append(0)
+                votes["weights"].append(float(random.standard_normal()))
+    node = onnx.helper.make_node(
+        "TreeEnsembleRegressor",
+        ["X"],
+        ["Y"],
+        domain="ai.onnx.ml",
+        n_targets=1,
+        **{f"nodes_{k}": v for k, v in columns.items()},
+        **{f"target_{k}": v for k, v in votes.items()},
+    )
+    return model(
+        [node],
+        [tensor("X", onnx.TensorProto.FLOAT, ["rows", features])],
+        [tensor("Y", onnx.TensorProto.FLOAT, ["rows", 1])],
+        ml=3,
+    )
+
+
+def threads(count):
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = count
+    return options
+
+
+def test_threads_that_share_the_trees_of_a_row_change_no_bit():
+    made = forest(500, 6, 8)
+    alone, shared = session(made, threads(1)), session(made, threads(3))
+    x = np.random.default_rng(1).standard_normal((40, 8)).astype(np.float32)
+    expected = alone.run(None, {"X": x})[0]
+    for rows in (1, 2, 3, 4, 5, 40):
+        for begin in range(0, 40 - rows + 1, rows):
+            part = x[begin : begin + rows]
+            assert np.array_equal(shared.run(None, {"X": part})[0], expected[begin : begin + rows])

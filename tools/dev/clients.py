@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -25,6 +26,8 @@ INSTALL_S, RUN_S = 600, 120
 
 NODE = ("1.30.0", "1.18.0")
 JAVA = "1.29.0"
+# The npm package that has the C and C++ headers: those of ONNX Runtime 1.29, beside its library for a phone.
+HEADERS = "com.github.asus4.onnxruntime@0.4.9"
 
 # What a binding has no function for.
 NO_METADATA = {f"metadata.{key}" for key in ("producer", "graph", "domain", "description", "version", "custom")}
@@ -101,6 +104,30 @@ def java() -> list:
             f"{folder / 'classes'}:{jar}", "Client"]
 
 
+def cpp() -> list:
+    need("npm", "c++")
+    folder = HOME / "cpp"
+    headers = folder / "headers"
+    if mark := is_new(folder, HEADERS):
+        (folder / "package.json").write_text('{"private": true}\n')
+        fetch("install the headers of onnxruntime",
+              ["npm", "install", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1", HEADERS])
+        packaged = next((folder / "node_modules").rglob("Headers/onnxruntime_cxx_api.h"), None)
+        if not packaged:
+            raise Skip(f"{HEADERS} has no onnxruntime_cxx_api.h")
+        shutil.copytree(packaged.parent, headers)
+        shutil.rmtree(folder / "node_modules")  # the libraries for phones are large
+        steps.set_done(f"client-{folder.name}", mark)
+    environment = {"TRUNNION_ORT_HEADER_DIR": str(headers)}
+    steps.run("compare our C header with the genuine one", [sys.executable, ROOT / "tests/abi/layout_test.py"], environment)
+    steps.run("run the C++ example over the genuine header",
+              [sys.executable, ROOT / "tests/abi/genuine_test.py", LIBRARY], environment)
+    steps.run("build the C++ client",
+              ["c++", "-std=c++17", "-O1", SOURCES / "cpp/client.cpp", "-o", folder / "client", f"-I{headers}", LIBRARY,
+               f"-Wl,-rpath,{LINKS}", "-pthread"])
+    return [folder / "client"]
+
+
 def go() -> list:
     need("go")
     folder = HOME / "go"
@@ -133,6 +160,7 @@ CLIENTS = {
     "go": [Client("onnxruntime_go 1.27.0", go, {"concurrent"})],
     "java": [Client(f"onnxruntime for Java {JAVA}", java, {"concurrent"})],
     "rust": [Client("ort 2.0.0-rc.15 (Rust)", rust, {"concurrent", "preallocated"})],
+    "cpp": [Client("the C and C++ headers of ONNX Runtime 1.29", cpp, set())],
 }
 # Debian's packages of the tools; where a tool of that name is there already, none is installed.
 TOOLS = {
@@ -140,6 +168,7 @@ TOOLS = {
     "go": {"golang-go": "go"},
     "java": {"default-jdk-headless": "javac", "maven": "mvn"},
     "rust": {"cargo": "cargo"},
+    "cpp": {"nodejs": "node", "npm": "npm"},
 }
 
 

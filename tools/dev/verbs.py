@@ -18,7 +18,8 @@ HELP = """usage: ./dev VERB [ARGUMENTS]
   demo [PICTURE]    read the text of a picture (default: the shipped one) with rapidocr-onnxruntime on trunnion
   test [PART...]    build, then run the tests; parts: checks, unit (C++), python; default all
   build             the library, the command line and the Python module
-  clients [NAME...] run ONNX Runtime's bindings for other languages on the library: node, go, java, rust; default all
+  clients [NAME...] run ONNX Runtime's bindings for other languages on the library: node, go, java, rust, and cpp, its own
+                    headers; default all
   cts [PLUGIN]      run an execution provider, that of a plugin library or the CPU's, against the CPU (./dev cts --help)
   memcheck          the C ABI's tests and the C and C++ examples under valgrind: no leak, no error
   bench [MODEL ...] measure models (./dev bench --help); without one, those of the demo and the kernels

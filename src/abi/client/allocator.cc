@@ -85,7 +85,7 @@ ORT_FN(CreateAllocator, (const OrtSession* session, const OrtMemoryInfo* mem_inf
   TRN_REQUIRE(session, mem_info, out);
   if (mem_info->device_type != OrtMemoryInfoDeviceType_CPU) {
     // That of the plugin, which all sessions share; releasing it does nothing.
-    *out = session->process->find_allocator(*mem_info);
+    TRN_ASSIGN(*out, session->process->find_allocator(*mem_info));
     return *out ? Status()
                 : invalid_argument("CreateAllocator: the session has no allocator for '{}' memory", mem_info->name);
   }

@@ -5,12 +5,6 @@
 #include "base/mapped_file.h"
 #include "onnx/reader.h"
 
-struct OrtDeviceEpIncompatibilityDetails {
-  uint32_t reasons = OrtDeviceEpIncompatibility_NONE;
-  int32_t error_code = 0;
-  std::string notes;
-};
-
 namespace trunnion::abi {
 namespace {
 

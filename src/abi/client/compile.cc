@@ -1,5 +1,6 @@
-// The compile API: a model goes in, the model that the providers made of it comes out. The CPU compiles nothing ahead
-// of time, so what comes out is the model after the optimizations of the chosen level.
+// The compile API: a model goes in, the model that the providers made of it comes out, with EPContext nodes for what
+// they compiled. The CPU compiles nothing ahead of time: alone it gives the model after the optimizations of the chosen
+// level.
 #include <cstring>
 
 #include "abi/custom_operators.h"
@@ -28,6 +29,8 @@ struct OrtModelCompilationOptions {
   OrtGetInitializerLocationFunc locate = nullptr;
   void* locate_state = nullptr;
   uint32_t flags = OrtCompileApiFlags_NONE;
+
+  TRN_HANDLE(OrtModelCompilationOptions);
 };
 
 namespace trunnion::abi {
@@ -84,6 +87,21 @@ Status deliver(const OrtModelCompilationOptions& o, const std::string& path, con
   *o.output_buffer = to;
   *o.output_size = bytes.size();
   return {};
+}
+
+ir::Model without_graph(const ir::Model& m) {
+  return {m.path,
+          m.ir_version,
+          m.opset_imports,
+          m.producer_name,
+          m.producer_version,
+          m.domain,
+          m.doc,
+          m.model_version,
+          m.has_model_version,
+          m.metadata,
+          nullptr,
+          {}};
 }
 
 // Beside the input: "model.onnx" becomes "model_ctx.onnx".
@@ -221,6 +239,14 @@ TABLE_FN(OrtCompileApi, ModelCompilationOptions_SetWeightlessEnabled,
   return {};
 }
 
+TABLE_FN(OrtCompileApi, ModelCompilationOptions_SetEpContextDataWriteFunc,
+         (OrtModelCompilationOptions * model_compile_options, OrtWriteNamedBufferFunc write_func, void* state)) {
+  TRN_REQUIRE(model_compile_options);
+  model_compile_options->session.ep_context_write = reinterpret_cast<void*>(write_func);
+  model_compile_options->session.ep_context_write_state = state;
+  return {};
+}
+
 TABLE_FN(OrtCompileApi, ModelCompilationOptions_SetFlags,
          (OrtModelCompilationOptions * model_compile_options, uint32_t flags)) {
   TRN_REQUIRE(model_compile_options);
@@ -253,14 +279,13 @@ TABLE_FN(OrtCompileApi, CompileModel, (const OrtEnv* env, const OrtModelCompilat
   if (!path.empty() && (o.flags & OrtCompileApiFlags_ERROR_IF_OUTPUT_FILE_EXISTS) &&
       os::file_kind(path) != os::FileKind::none)
     return error(Code::fail, "CompileModel: the output file '{}' exists", path);
-  if (o.flags & OrtCompileApiFlags_ERROR_IF_NO_NODES_COMPILED)
-    return error(Code::fail,
-                 "Unable to compile any nodes: no execution provider of the session compiles; the CPU runs its "
-                 "operators as they are");
 
   OrtSessionOptions options{o.session};
   options.options.optimized_model_path.clear();
-  options.options.optimized_model_sink = [&](const ir::Model& model) -> Status {
+  options.options.config["ep.context_enable"] = "1";
+  bool compiled = false;
+  ir::Model optimized;  // given when nothing was compiled
+  const auto give = [&](const ir::Model& model) -> Status {
     WeightFile weights(o, path);
     const auto place = [&](const onnx::TensorProtoView& t) -> Result<std::optional<onnx::ExternalPlace>> {
       if (o.locate) return ask(o, t);
@@ -270,6 +295,15 @@ TABLE_FN(OrtCompileApi, CompileModel, (const OrtEnv* env, const OrtModelCompilat
     TRN_TRY(weights.write());
     return deliver(o, path, bytes);
   };
+  options.options.context_model_sink = [&](const ir::Model& model) {
+    compiled = true;
+    return give(model);
+  };
+  options.options.optimized_model_sink = [&](const ir::Model& model) -> Status {  // before it is placed
+    optimized = without_graph(model);
+    optimized.graph = model.graph->clone();
+    return {};
+  };
   session::ModelSource source{o.input_path, o.input_bytes, nullptr};
   std::vector<std::byte> made;
   if (o.input_model) {
@@ -278,8 +312,13 @@ TABLE_FN(OrtCompileApi, CompileModel, (const OrtEnv* env, const OrtModelCompilat
   }
   OrtSession* session = nullptr;
   TRN_TRY(create_session(*env, std::move(source), &options, &session));
-  delete session;
-  return {};
+  const std::unique_ptr<OrtSession> owned(session);  // its weights are those of the model
+  if (compiled) return {};
+  if (o.flags & OrtCompileApiFlags_ERROR_IF_NO_NODES_COMPILED)
+    return error(Code::fail,
+                 "Unable to compile any nodes: no execution provider of the session compiles what the model has; the "
+                 "CPU runs its operators as they are");
+  return give(optimized);
 }
 
 }  // namespace trunnion::abi

@@ -138,17 +138,20 @@ Status Process::remove_allocator(const OrtMemoryInfo& memory) {
   return {};
 }
 
-OrtAllocator* Process::find_allocator(const OrtMemoryInfo& memory) const {
+Result<OrtAllocator*> Process::find_allocator(const OrtMemoryInfo& memory) const {
   const std::lock_guard lock(mutex_);
   const auto it = std::ranges::find(allocators_, memory, &Shared::memory);
   if (it != allocators_.end()) return it->allocator;
-  for (const auto& library : libraries_)
-    if (auto found = library->allocator(memory); found.ok() && *found) return *found;
+  for (const auto& library : libraries_) {
+    TRN_ASSIGN(OrtAllocator * found, library->allocator(memory));
+    if (found) return found;
+  }
   return memory.device_type == OrtMemoryInfoDeviceType_CPU ? default_allocator() : nullptr;
 }
 
 Result<OrtAllocator*> Process::allocator_for(const OrtMemoryInfo& memory) {
-  if (OrtAllocator* found = find_allocator(memory)) return found;
+  TRN_ASSIGN(OrtAllocator * found, find_allocator(memory));
+  if (found) return found;
   return invalid_argument("there is no allocator for '{}' memory", memory.name);
 }
 

@@ -2,6 +2,7 @@
 #include "abi/env.h"
 
 #include "abi/slots.h"
+#include "base/denormals.h"
 
 namespace trunnion::abi {
 namespace {
@@ -16,10 +17,15 @@ struct EnvRequest {
 };
 
 Result<std::shared_ptr<ThreadPool>> make_pool(const session::ThreadingOptions& wanted) {
+  for (const auto& [name, count] :
+       {std::pair("intra_op_num_threads", wanted.intra_op_threads), {"inter_op_num_threads", wanted.inter_op_threads}})
+    if (count < -1)  // -1 is how many programs say "automatic"
+      return invalid_argument("{} is {}: there is no such number of threads", name, count);
   ThreadPool::Options options;
   options.threads = wanted.intra_op_threads > 0 ? wanted.intra_op_threads : default_thread_count();
   options.allow_spinning = wanted.allow_spinning;
   options.hooks = wanted.hooks;
+  if (wanted.denormal_as_zero) options.work_hooks.start = [](void*, void*) { flush_denormals(); };
   TRN_ASSIGN(options.affinity, parse_affinity(wanted.intra_op_affinity, options.threads - 1));
   return std::make_shared<ThreadPool>(std::move(options));
 }
@@ -30,9 +36,11 @@ Status create(const EnvRequest& request, OrtEnv** out) {
   env->log.logger = Logger(std::move(sink), static_cast<Severity>(request.level), request.logid ? request.logid : "");
   if (request.threading) {
     TRN_ASSIGN(env->pool, make_pool(request.threading->options));
+    env->flush_denormals = request.threading->options.denormal_as_zero;
   }
   if (request.config) env->config = request.config->entries;
   env->process = Process::acquire();
+  if (request.config) env->process->set_config(env->config);
   *out = env.release();
   return {};
 }
@@ -102,9 +110,12 @@ ORT_FN(SetLanguageProjection, (const OrtEnv* ort_env, OrtLanguageProjection)) {
 }
 
 ORT_FN(SetPerSessionThreadPoolCallbacks, (OrtEnv * env, const OrtThreadPoolCallbacksConfig* config)) {
-  TRN_REQUIRE(env);
-  if (config && (config->on_enqueue || config->on_start_work || config->on_stop_work || config->on_abandon))
-    return not_implemented("SetPerSessionThreadPoolCallbacks: the thread pool has no callbacks around work items");
+  TRN_REQUIRE(env, config);
+  if (config->version < 25 || config->version > ORT_API_VERSION)
+    return invalid_argument("OrtThreadPoolCallbacksConfig::version is {}, not 25 to {}", config->version,
+                            ORT_API_VERSION);
+  env->work_hooks = {config->on_enqueue, config->on_start_work, config->on_stop_work, config->on_abandon,
+                     config->user_context};
   return {};
 }
 
@@ -138,7 +149,7 @@ ORT_FN(UnregisterAllocator, (OrtEnv * env, const OrtMemoryInfo* mem_info)) {
 
 ORT_FN(GetSharedAllocator, (OrtEnv * env, const OrtMemoryInfo* mem_info, OrtAllocator** allocator)) {
   TRN_REQUIRE(env, mem_info, allocator);
-  *allocator = env->process->find_allocator(*mem_info);
+  TRN_ASSIGN(*allocator, env->process->find_allocator(*mem_info));
   return {};
 }
 

@@ -73,7 +73,10 @@ ORT_FN(CreateOp, (const OrtKernelInfo* info, const char* op_name, const char* do
                   int output_count, OrtOp** ort_op)) {
   TRN_REQUIRE(info, op_name, ort_op);
   if (type_constraint_count > 0) TRN_REQUIRE(type_constraint_names, type_constraint_values);
-  if (attr_count > 0) TRN_REQUIRE(attr_values);
+  if (attr_count > 0) {
+    TRN_REQUIRE(attr_values);
+    TRN_TRY(check_handles(attr_values, static_cast<size_t>(attr_count)));
+  }
   if (input_count < 0 || output_count < 0)
     return invalid_argument("CreateOp: {} inputs and {} outputs", input_count, output_count);
   auto op = std::make_unique<OrtOp>();
@@ -104,6 +107,8 @@ ORT_FN(InvokeOp, (const OrtKernelContext* context, const OrtOp* ort_op, const Or
     return invalid_argument("InvokeOp: {} was made with {} inputs and {} outputs, not {} and {}", ort_op->name,
                             ort_op->inputs, ort_op->outputs, input_count, output_count);
   const std::span<const OrtValue* const> inputs(input_values, static_cast<size_t>(input_count));
+  TRN_TRY(check_handles(input_values, inputs.size()));
+  TRN_TRY(check_handles(output_values, static_cast<size_t>(output_count)));
   std::vector<const Value*> values;
   for (const OrtValue* v : inputs) values.push_back(v ? &v->value : nullptr);
   TRN_ASSIGN(const OrtOp::Prepared* prepared, prepared_for(*ort_op, inputs));

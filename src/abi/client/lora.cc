@@ -8,6 +8,8 @@
 
 struct OrtLoraAdapter {
   trunnion::abi::Adapter adapter;
+
+  TRN_HANDLE(OrtLoraAdapter);
 };
 
 namespace trunnion::abi {

@@ -13,6 +13,7 @@ OrtTypeInfo* wrap(Type type) { return make_type_info(type).release(); }
 template <class T>
 Status take(std::vector<std::unique_ptr<T>>& into, T** from, size_t count, const char* what) {
   if (count) TRN_REQUIRE(from);
+  TRN_TRY(check_handles(from, count));
   for (size_t i = 0; i < count; ++i)
     if (!from[i]) return invalid_argument("{} {} is NULL", what, i);
   into.clear();
@@ -84,6 +85,7 @@ TABLE_FN(OrtModelEditorApi, CreateNode,
           size_t attribs_len, OrtNode** node)) {
   TRN_REQUIRE(operator_name, node);
   if (attribs_len) TRN_REQUIRE(attributes);
+  TRN_TRY(check_handles(attributes, attribs_len));
   auto made = std::make_unique<OrtNode>();
   made->op_type = operator_name;
   made->domain = domain_name ? domain_name : "";

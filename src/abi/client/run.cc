@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "abi/io_binding.h"
+#include "abi/plugin/sync_stream.h"
 #include "abi/session_handle.h"
 #include "abi/slots.h"
 #include "base/small_vector.h"
@@ -78,7 +79,11 @@ Status run(OrtSession& session, const session::RunOptions& options, std::span<co
            std::span<const OrtValue* const> inputs, std::span<const char* const> output_names,
            std::span<OrtValue*> outputs) {
   if (output_names.empty()) return invalid_argument("at least one output must be asked for");
+  TRN_TRY(check_handles(inputs.data(), inputs.size()));
+  TRN_TRY(check_handles(outputs.data(), outputs.size()));
   const size_t lora = options.lora_inputs.size();
+  std::optional<StreamOfRun> stream;
+  if (options.sync_stream) stream.emplace(static_cast<OrtSyncStream*>(options.sync_stream));
   std::optional<DeviceFeeds> device_feeds;
   SmallVector<const char*, 8> names(input_names.size() + lora);
   SmallVector<const Value*, 8> feeds(input_names.size() + lora);

@@ -109,6 +109,7 @@ ORT_FN(GetValueCount, (const OrtValue* value, size_t* out)) {
 
 ORT_FN(CreateValue, (const OrtValue* const* in, size_t num_values, ONNXType value_type, OrtValue** out)) {
   TRN_REQUIRE(in, out);
+  TRN_TRY(check_handles(in, num_values));
   const std::span parts(in, num_values);
   for (size_t i = 0; i < num_values; ++i)
     if (!parts[i]) return invalid_argument("CreateValue: value {} is NULL", i);

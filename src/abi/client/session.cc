@@ -62,6 +62,7 @@ Status create_session(const OrtEnv& env, session::ModelSource source, const OrtS
   auto session = std::make_unique<OrtSession>();
   session->process = env.process;
   session::Options wanted = options ? options->options : session::Options{};
+  wanted.work_hooks = env.work_hooks;
   TRN_TRY(choose_providers(*env.process, wanted));
   TRN_TRY(attach_plugins(*env.process, wanted));
   if (!wanted.custom_op_domains.empty()) {
@@ -72,8 +73,9 @@ Status create_session(const OrtEnv& env, session::ModelSource source, const OrtS
     wanted.custom_operators =
         std::make_shared<CustomOperators>(wanted.custom_op_domains, CustomSession{{log}, wanted.config});
   }
-  TRN_ASSIGN(session->session, session::Session::load({env.log.logger, env.pool, env.process->packs()},
-                                                      std::move(source), std::move(wanted)));
+  TRN_ASSIGN(session->session,
+             session::Session::load({env.log.logger, env.pool, env.process->packs(), env.flush_denormals},
+                                    std::move(source), std::move(wanted)));
   *out = session.release();
   return {};
 }

@@ -226,6 +226,8 @@ ORT_FN(CopyTensors, (const OrtEnv* env, const OrtValue* const* src_tensors, OrtV
                      OrtSyncStream* stream, size_t num_tensors)) {
   TRN_REQUIRE(env);
   if (num_tensors) TRN_REQUIRE(src_tensors, dst_tensors);
+  TRN_TRY(check_handles(src_tensors, num_tensors));
+  TRN_TRY(check_handles(dst_tensors, num_tensors));
   std::vector<const OrtValue*> from;
   std::vector<OrtValue*> to;
   for (size_t i = 0; i < num_tensors; ++i) {

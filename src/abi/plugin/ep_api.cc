@@ -9,6 +9,7 @@ namespace {
 const OrtMemoryInfo* info(const OrtMemoryDevice* device) { return reinterpret_cast<const OrtMemoryInfo*>(device); }
 
 Status check_nodes(const OrtEpGraphSupportInfo& support, std::span<const OrtNode* const> nodes) {
+  TRN_TRY(check_handles(nodes.data(), nodes.size()));
   for (const OrtNode* n : nodes) {
     if (!n) return invalid_argument("a node of the group is NULL");
     if (n->graph != support.graph)
@@ -132,10 +133,13 @@ TABLE_FN(OrtEpApi, EpGraphSupportInfo_LookUpKernel,
   return {};
 }
 
-// Environments are not told apart here: what belongs to all of them is nothing so far.
+// Plugins ask for them without an environment at hand.
 TABLE_FN(OrtEpApi, GetEnvConfigEntries, (OrtKeyValuePairs * *config_entries)) {
   TRN_REQUIRE(config_entries);
-  *config_entries = new OrtKeyValuePairs();
+  auto made = std::make_unique<OrtKeyValuePairs>();
+  made->entries = Process::acquire()->config();
+  made->refresh();
+  *config_entries = made.release();
   return {};
 }
 

@@ -23,10 +23,14 @@ struct OrtKernelDef {
     bool writable;
   };
   std::vector<Alias> aliases;
+
+  TRN_HANDLE(OrtKernelDef);
 };
 
 struct OrtKernelDefBuilder {
   OrtKernelDef def;
+
+  TRN_HANDLE(OrtKernelDefBuilder);
 };
 
 struct OrtKernelRegistry {
@@ -40,6 +44,8 @@ struct OrtKernelRegistry {
 
   // The kernel for the node's operator, version and types; null: there is none.
   const Entry* find(const trunnion::ir::Node& node) const;
+
+  TRN_HANDLE(OrtKernelRegistry);
 };
 
 namespace trunnion::abi {

@@ -46,6 +46,30 @@ Status cannot_load(const std::string& path, const Status& status) {
   return status;
 }
 
+// A path is opened as it stands. A bare name is looked for in the current folder, beside the engine, and then, as by
+// every program, where the system's loader looks.
+Result<os::Library> open_plugin(std::string path) {
+  const bool bare = path.find('/') == std::string::npos;
+  const std::string own = os::file_of(reinterpret_cast<const void*>(&open_plugin));
+  const std::string beside = own.substr(0, own.find_last_of('/') + 1);
+  bool found = os::file_kind(path) != os::FileKind::none;
+  if (found && bare)  // else the loader would not look here
+    if (auto whole = os::canonical(path); whole.ok()) path = std::move(whole).value();
+  if (!found && bare && !beside.empty() && os::file_kind(beside + path) != os::FileKind::none) {
+    path = beside + path;
+    found = true;
+  }
+  if (!found && !bare) return error(Code::no_such_file, "the library '{}' of execution providers does not exist", path);
+  auto opened = os::Library::open(path);
+  if (opened.ok()) return opened;
+  if (!found && opened.status().message().find(path + ": cannot open shared object file") != std::string_view::npos)
+    return error(Code::no_such_file,
+                 "the library '{}' of execution providers does not exist: it is not in the current folder, not beside "
+                 "the engine ({}), and not where the loader looks (LD_LIBRARY_PATH and the system's folders)",
+                 path, beside);
+  return cannot_load(path, opened.status());
+}
+
 }  // namespace
 
 Status check_version(uint32_t version, std::string_view what) {
@@ -57,14 +81,11 @@ Status check_version(uint32_t version, std::string_view what) {
 Result<std::shared_ptr<PluginLibrary>> PluginLibrary::load(std::string name, std::string path, const Logger& logger,
                                                            std::span<const OrtHardwareDevice* const> hardware,
                                                            const OrtHardwareDevice* otherwise) {
-  if (os::file_kind(path) == os::FileKind::none)
-    return error(Code::no_such_file, "the library '{}' of execution providers does not exist", path);
-  auto loaded = os::Library::open(path);
-  if (!loaded.ok()) return cannot_load(path, loaded.status());
-  os::Library opened = std::move(loaded).value();
+  TRN_ASSIGN(os::Library opened, open_plugin(std::move(path)));
   if (opened.symbol("GetProvider").ok())
     return invalid_argument(
-        "'{}' is a part of ONNX Runtime itself (it exports GetProvider), not a plugin of execution providers", path);
+        "'{}' is a part of ONNX Runtime itself (it exports GetProvider), not a plugin of execution providers",
+        opened.path());
   std::shared_ptr<PluginLibrary> library(new PluginLibrary(std::move(name), std::move(opened), logger));
   TRN_TRY(library->make_factories());
   for (OrtEpFactory* factory : library->factories_) {

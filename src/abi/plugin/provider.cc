@@ -5,6 +5,7 @@
 
 #include "abi/slots.h"
 #include "base/edit_distance.h"
+#include "base/os.h"
 
 namespace trunnion::abi {
 namespace {
@@ -55,28 +56,44 @@ PluginProvider::PluginProvider(std::shared_ptr<PluginLibrary> library, std::shar
 PluginProvider::~PluginProvider() {
   const auto alone = library_->alone();
   for (FusedOp& op : fused_) op.region.reset();
-  if (ep_) {
-    if (!infos_.empty() && ep_->ReleaseNodeComputeInfos)
-      ep_->ReleaseNodeComputeInfos(ep_, infos_.data(), infos_.size());
-    memory_.release();
-    factory_->ReleaseEp(factory_, ep_);
-  }
+  close();
   library_->remove_user(user_);
+}
+
+void PluginProvider::close() {
+  if (!ep_) return;
+  if (!infos_.empty() && ep_->ReleaseNodeComputeInfos) ep_->ReleaseNodeComputeInfos(ep_, infos_.data(), infos_.size());
+  infos_.clear();
+  profiler_.reset();
+  memory_.release();
+  factory_->ReleaseEp(factory_, std::exchange(ep_, nullptr));
+  registry_ = nullptr;
 }
 
 Status PluginProvider::start(std::span<const OrtEpDevice* const> devices) {
   const OrtEpDevice& first = *devices.front();
   factory_ = first.factory;
   identity_ = {first.ep_name, first.ep_vendor, kind_of(first)};
+  for (const OrtEpDevice* d : devices)
+    if (d->factory != factory_) return invalid_argument("the devices are not all of one provider of the plugin");
+  devices_.assign(devices.begin(), devices.end());
+  engines_ = Engines::of(options_, model_, *library_, devices, session_->log.logger);
+  TRN_TRY(open(*options_));
+  // Bodies are compiled later than the graph around them: then it is too late for another start.
+  bool bodies = false;
+  model_.graph->for_each_node_deep([&](const ir::Node* n) { bodies |= !n->bodies().empty(); });
+  return bodies ? write_engines(nullptr) : Status();
+}
+
+Status PluginProvider::open(const OrtSessionOptions& options) {
   std::vector<const OrtHardwareDevice*> hardware;
   std::vector<const OrtKeyValuePairs*> metadata;
-  for (const OrtEpDevice* d : devices) {
-    if (d->factory != factory_) return invalid_argument("the devices are not all of one provider of the plugin");
+  for (const OrtEpDevice* d : devices_) {
     hardware.push_back(d->device);
     metadata.push_back(&d->metadata);
   }
   TRN_TRY(guarded([&] {
-    return from_ort(factory_->CreateEp(factory_, hardware.data(), metadata.data(), hardware.size(), options_.get(),
+    return from_ort(factory_->CreateEp(factory_, hardware.data(), metadata.data(), hardware.size(), &options,
                                        &session_->log, &ep_));
   }));
   if (!ep_) return error(Code::fail, "CreateEp succeeded, but made no execution provider");
@@ -84,6 +101,13 @@ Status PluginProvider::start(std::span<const OrtEpDevice* const> devices) {
     ep_ = nullptr;  // nothing in it can be trusted
     return s;
   }
+  constexpr uint32_t kCaptures = 26;
+  if (has(kCaptures, ep_->IsGraphCaptureEnabled) && ep_->IsGraphCaptureEnabled(ep_))
+    return not_implemented(
+        "{} is set to capture its work once and to replay it (IsGraphCaptureEnabled), which needs values that lie at "
+        "the same addresses in every run; here they do not: leave that option of the provider out",
+        identity_.name);
+  if (profile_start_ns_) TRN_TRY(start_profiling(os::monotonic_ns() - *profile_start_ns_));
   bool concurrent = true;
   if (has(kKernels, ep_->IsConcurrentRunSupported))
     TRN_TRY(guarded([&] { return from_ort(ep_->IsConcurrentRunSupported(ep_, &concurrent)); }));
@@ -95,12 +119,13 @@ Status PluginProvider::start(std::span<const OrtEpDevice* const> devices) {
     TRN_TRY(guarded([&] { return from_ort(ep_->GetPreferredDataLayout(ep_, &layout)); }));
     channels_last_ = layout == OrtEpDataLayout_NHWC;
   }
-  TRN_TRY(memory_.start(*library_, *ep_, devices));
+  TRN_TRY(memory_.start(*library_, *ep_, devices_));
   identity_.own_memory = !memory_.on_host();
   return {};
 }
 
-Status PluginProvider::ask(const ir::Graph& graph, OrtGraph& shown, OrtEpGraphSupportInfo& support) const {
+Status PluginProvider::ask(const ir::Graph& graph, OrtGraph& shown, OrtEpGraphSupportInfo& support) {
+  asked_ = true;
   support.graph = &shown;
   support.registry = registry_;
   support.by_id.resize(static_cast<size_t>(graph.node_id_bound()));
@@ -240,6 +265,17 @@ Status PluginProvider::run_ended(const void* options) {
   const bool sync = run.options.entry("disable_synchronize_execution_providers").value_or("0") != "1";
   return guarded([&] { return from_ort(ep_->OnRunEnd(ep_, &run, sync)); })
       .with_context(fmt::format("{}: OnRunEnd", identity_.name));
+}
+
+Status PluginProvider::start_profiling(int64_t elapsed_ns) {
+  profile_start_ns_ = os::monotonic_ns() - elapsed_ns;
+  TRN_ASSIGN(profiler_, PluginProfiler::make(*ep_));
+  return profiler_ ? profiler_->start(elapsed_ns) : Status();
+}
+
+Result<std::vector<ep::TraceEvent>> PluginProvider::end_profiling() {
+  if (!profiler_) return std::vector<ep::TraceEvent>();
+  return profiler_->finish();
 }
 
 Status PluginProvider::set_dynamic_options(std::span<const char* const> keys, std::span<const char* const> values) {

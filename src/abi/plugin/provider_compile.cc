@@ -5,22 +5,33 @@
 #include "abi/plugin/provider.h"
 #include "abi/slots.h"
 #include "base/hash.h"
+#include "base/os.h"
 
 namespace trunnion::abi {
 namespace {
 
+constexpr std::string_view kAlone = "about these nodes alone";
+
 class RegionKernel final : public ops::Kernel {
  public:
-  explicit RegionKernel(const Region& region) : region_(region) {}
-  Status run(ops::KernelContext& run) const override { return region_.run(run); }
+  explicit RegionKernel(const PluginProvider::FusedOp& op) : op_(op) {}
+  Status run(ops::KernelContext& run) const override {
+    PluginProfiler* profiler = op_.provider->profiler();
+    if (!profiler) return op_.region->run(run);
+    const int64_t begin = os::monotonic_ns();
+    const uint64_t id = profiler->begin();
+    const Status status = op_.region->run(run);
+    profiler->end(id, op_.fused_name, std::string(op_.domain), begin, os::monotonic_ns());
+    return status;
+  }
 
  private:
-  const Region& region_;
+  const PluginProvider::FusedOp& op_;
 };
 
 Result<std::unique_ptr<ops::Kernel>> make_fused(const ir::Node& node) {
   return std::unique_ptr<ops::Kernel>(
-      std::make_unique<RegionKernel>(*static_cast<const PluginProvider::FusedOp&>(*node.def).region));
+      std::make_unique<RegionKernel>(static_cast<const PluginProvider::FusedOp&>(*node.def)));
 }
 
 // What was known of the outputs before the nodes became one.
@@ -51,6 +62,14 @@ std::string label_of(const ep::Region& region) {
   return text;
 }
 
+// Where the values of a region stand that have these names.
+std::vector<size_t> places_in(std::span<ir::Value* const> all, std::span<const ir::Value* const> some) {
+  std::vector<size_t> places;
+  for (const ir::Value* v : some)
+    places.push_back(static_cast<size_t>(std::ranges::find(all, v->name(), &ir::Value::name) - all.begin()));
+  return places;
+}
+
 }  // namespace
 
 // Nodes never come here: what was claimed is a FusedOp, which makes its own kernel.
@@ -76,7 +95,7 @@ Result<bool> PluginProvider::wants_channels_last(const ir::Node& n) const {
 
 // Gives the region a graph of its own with channels last, if that makes a difference. A provider that wants it takes
 // convolutions as they are too, and computes them wrongly.
-Status PluginProvider::convert(Work& work) const {
+Status PluginProvider::convert(Work& work) {
   std::unordered_set<std::string> wanted;
   for (const ir::Node* n : work.region->nodes) {
     TRN_ASSIGN(const bool wants, wants_channels_last(*n));
@@ -95,18 +114,24 @@ Status PluginProvider::convert(Work& work) const {
   work.own.outputs.assign(work.own.graph->outputs().begin(), work.own.graph->outputs().end());
   work.parts = whole(*work.own.graph);
   work.parts.inputs.assign(work.own.inputs.begin(), work.own.inputs.end());
-  // Asked again: it may not take what the conversion made of them.
-  const auto shown = graph_of(model_, *work.own.graph, work.parts);
+  // It may not take what the conversion made of them.
+  return ask_again(work, "with channels last");
+}
+
+// Asks about the nodes of one region alone. Once claimed is not taken for ever: the form may be another one, and
+// providers keep from GetCapability to Compile what they want to know there (the names of inputs and outputs), once.
+Status PluginProvider::ask_again(const Work& work, std::string_view how) {
+  const auto shown = graph_of(model_, work.graph(), work.parts);
   OrtEpGraphSupportInfo support;
-  TRN_TRY(ask(*work.own.graph, *shown, support).with_context("GetCapability with channels last"));
+  TRN_TRY(ask(work.graph(), *shown, support).with_context(fmt::format("GetCapability {}", how)));
   std::unordered_set<size_t> taken;
   for (const OrtNode* n : support.single) taken.insert(n->id);
   for (const auto& group : support.groups)
     for (const OrtNode* n : group.nodes) taken.insert(n->id);
   for (const ir::Node* n : work.parts.nodes)
     if (!taken.contains(static_cast<size_t>(n->id())))
-      return not_implemented("{} wants channels last, but does not take {} ({}) in that form", identity_.name,
-                             n->label(), n->domain().empty() ? "ai.onnx" : n->domain());
+      return not_implemented("{}, asked {}, does not take {} ({})", identity_.name, how, n->label(),
+                             n->domain().empty() ? "ai.onnx" : n->domain());
   return {};
 }
 
@@ -123,6 +148,11 @@ Status PluginProvider::compile_together(std::span<Work* const> works) {
   std::vector<const OrtNode*> node_pointers;
   for (const Work* work : works) {
     graphs.push_back(graph_of(model_, work->graph(), work->parts));
+    if (work->engine) {
+      graphs.back()->path = engines_->model_path();
+      auto& attributes = graphs.back()->nodes.front()->attributes;
+      attributes.insert(attributes.end(), work->large.begin(), work->large.end());
+    }
     graph_pointers.push_back(graphs.back().get());
     auto node = std::make_unique<OrtNode>();
     node->op_type = node->name = work->name;
@@ -142,6 +172,7 @@ Status PluginProvider::compile_together(std::span<Work* const> works) {
   }
   std::vector<OrtNodeComputeInfo*> infos(works.size());
   std::vector<OrtNode*> context_nodes(works.size());
+  asked_ = false;
   const Status status = guarded([&] {
     return from_ort(ep_->Compile(ep_, graph_pointers.data(), node_pointers.data(), works.size(), infos.data(),
                                  context_nodes.data()));
@@ -164,6 +195,7 @@ Status PluginProvider::compile_together(std::span<Work* const> works) {
     if (!info->CreateState || !info->Compute)
       return invalid_argument("what computes a group of nodes lacks a function that all have");
   }
+  if (engines_) keep_engines(works);
   return {};
 }
 
@@ -173,7 +205,12 @@ Result<ep::Fused> PluginProvider::compiled(Work& work) {
   auto made = std::make_unique<Region>(identity_.name, ep_, memory_, *factory_);
   TRN_TRY(made->make_compiled(work.compute, work.name, label_of(*work.region), work.region->inputs.size(), types,
                               session_));
-  return fused(*work.region, std::move(made), std::move(work.context), std::move(work.name));
+  if (work.engine)
+    made->order_ports(places_in(work.region->inputs, work.parts.inputs),
+                      places_in(work.region->outputs, work.parts.outputs));
+  ep::Fused result = fused(*work.region, std::move(made), std::move(work.context), std::move(work.name));
+  result.engine = std::move(work.note);
+  return result;
 }
 
 // The region as a graph whose nodes all have kernels: with channels last as far as there are kernels for it.
@@ -216,6 +253,7 @@ ep::Fused PluginProvider::fused(const ep::Region& region, std::unique_ptr<Region
                                 std::string name) {
   FusedOp& op = fused_.emplace_back();
   op.region = std::move(made);
+  op.provider = this;
   op.fused_name = std::move(name);
   for (const ir::Value* v : region.outputs) op.facts.push_back(v->fact);
   op.name = op.fused_name;
@@ -232,12 +270,19 @@ ep::Fused PluginProvider::fused(const ep::Region& region, std::unique_ptr<Region
   return {op.fused_name, &op, &op.signature, std::move(context)};
 }
 
-std::vector<Result<ep::Fused>> PluginProvider::compile_regions(const ir::Graph&, std::span<const ep::Region> regions) {
-  const auto alone = library_->alone();  // another session may run on the same device
+std::vector<Result<ep::Fused>> PluginProvider::compile_regions(const ir::Graph& graph,
+                                                               std::span<const ep::Region> regions) {
+  Engines::Turn turn = look_for_engines(regions);  // may wait for other sessions, which need the device
+  const auto alone = library_->alone();            // another session may run on the same device
   std::vector<Result<ep::Fused>> results(regions.size(), error(Code::fail, "not compiled"));
+  if (Status s = use_engines(graph, turn, regions, results); !s.ok()) {
+    std::ranges::fill(results, s);
+    return results;
+  }
   std::deque<Work> works;
   std::vector<Work*> open;
   for (size_t k = 0; k < regions.size(); ++k) {
+    if (results[k].ok()) continue;
     const ep::Region& r = regions[k];
     Work& work = works.emplace_back();
     work.region = &r;
@@ -253,17 +298,32 @@ std::vector<Result<ep::Fused>> PluginProvider::compile_regions(const ir::Graph&,
       }
     }
     work.name = name_of(r);
+    if (engines_) work.hash = turn.hashes[k], work.note = turn.notes[k];
     open.push_back(&work);
   }
-  const Status together = open.empty() ? Status() : compile_together(open);
+  const auto result_of = [&](const Work& work) -> Result<ep::Fused>& {
+    return results[static_cast<size_t>(work.region - regions.data())];
+  };
+  // What was claimed is compiled at once; after that, only what the provider takes when it is asked about it alone.
+  std::erase_if(open, [&](Work* work) {
+    if (asked_) return false;
+    const Status s = ask_again(*work, kAlone);
+    if (!s.ok()) result_of(*work) = s;
+    return !s.ok();
+  });
+  Status together = open.empty() ? Status() : compile_together(open);
+  if (!together.ok() && engines_) together = compile_without_engines(graph, open, std::move(together));
   for (Work* work : open) {
     Status status = together;
-    if (!status.ok() && open.size() > 1) status = compile_together({&work, 1});  // which of them was it
-    auto& result = results[static_cast<size_t>(work->region - regions.data())];
+    if (!status.ok() && open.size() > 1) {  // which of them was it
+      work->name = name_of(*work->region);  // the provider may have kept the other
+      status = ask_again(*work, kAlone);
+      if (status.ok()) status = compile_together({&work, 1});
+    }
     if (status.ok())
-      result = compiled(*work);
+      result_of(*work) = compiled(*work);
     else
-      result = status.with_context("Compile failed");
+      result_of(*work) = status.with_context("Compile failed");
   }
   for (size_t k = 0; k < regions.size(); ++k)
     if (!results[k].ok())

@@ -12,7 +12,7 @@ class Region::Call final : public KernelPlace {
  public:
   Call(const Region& region, ops::KernelContext& run) : r_(region), run_(run), slots_(region.values_.size()) {}
   ~Call() {
-    if (!stream_) return;
+    if (!stream_ || lent_) return;
     const std::lock_guard lock(r_.streams_mutex_);
     r_.streams_.push_back(stream_);
   }
@@ -59,6 +59,9 @@ class Region::Call final : public KernelPlace {
   };
 
   Status take_stream() {
+    stream_ = StreamOfRun::of(r_.factory_);
+    lent_ = stream_ != nullptr;
+    if (lent_) return {};
     {
       const std::lock_guard lock(r_.streams_mutex_);
       if (!r_.streams_.empty()) {
@@ -209,6 +212,7 @@ class Region::Call final : public KernelPlace {
   std::vector<Slot> slots_;
   const Step* step_ = nullptr;
   OrtSyncStream* stream_ = nullptr;
+  bool lent_ = false;  // it is the client's
 };
 
 Region::~Region() {
@@ -217,6 +221,14 @@ Region::~Region() {
     if (s.compute && s.compute->ReleaseState) s.compute->ReleaseState(s.compute, s.state);
   }
   for (OrtSyncStream* s : streams_) release_stream(s);
+}
+
+void Region::order_ports(std::span<const size_t> inputs, std::span<const size_t> outputs) {
+  Step& step = steps_.front();
+  step.inputs.clear();
+  for (const size_t i : inputs) step.inputs.push_back(inputs_[i]);
+  step.outputs.clear();
+  for (const size_t k : outputs) step.outputs.push_back(outputs_[k]);
 }
 
 void Region::share_input(size_t i, const ir::Value* key, SharedValues& values) {

@@ -18,6 +18,8 @@
 
 struct OrtNodeComputeContext {
   std::string name;  // of the fused node
+
+  TRN_HANDLE(OrtNodeComputeContext);
 };
 
 namespace trunnion::abi {
@@ -54,6 +56,9 @@ class Region {
   // One step over everything. types: of the outputs.
   Status make_compiled(OrtNodeComputeInfo* compute, const std::string& name, std::string label, size_t inputs,
                        std::span<const DType> types, const std::shared_ptr<const CustomSession>& session);
+
+  // The step reads and gives these inputs and outputs of the region in this order.
+  void order_ports(std::span<const size_t> inputs, std::span<const size_t> outputs);
 
   // What one region leaves on the device for another, during a run; keys are values of the model.
   struct Shared {

@@ -9,6 +9,8 @@ namespace {
 
 constexpr uint32_t kStreams = 23;  // the version that brought them
 
+thread_local OrtSyncStream* t_of_run = nullptr;
+
 }  // namespace
 
 void* stream_handle(const OrtSyncStream* stream) {
@@ -36,6 +38,12 @@ Status wait_for(OrtSyncStream& stream) {
   return status;
 }
 
+StreamOfRun::StreamOfRun(OrtSyncStream* stream) : outer_(std::exchange(t_of_run, stream)) {}
+StreamOfRun::~StreamOfRun() { t_of_run = outer_; }
+OrtSyncStream* StreamOfRun::of(const OrtEpFactory& factory) {
+  return t_of_run && t_of_run->factory == &factory ? t_of_run : nullptr;
+}
+
 Result<OrtSyncStream*> make_stream(OrtEpFactory& factory, OrtEp* ep, const OrtMemoryInfo& memory,
                                    const OrtKeyValuePairs* options) {
   OrtSyncStream* none = nullptr;
@@ -53,6 +61,7 @@ Result<OrtSyncStream*> make_stream(OrtEpFactory& factory, OrtEp* ep, const OrtMe
   TRN_TRY(check_version(impl->ort_version_supported, "the stream"));
   auto stream = std::make_unique<OrtSyncStream>();
   stream->impl = impl;
+  stream->factory = &factory;
   return stream.release();
 }
 

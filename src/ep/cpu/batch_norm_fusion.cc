@@ -1,5 +1,6 @@
-// BatchNormalization (inference) folded into the convolution before it, in double precision; where that is not
-// possible, into one multiply-add per channel.
+// BatchNormalization (inference), and what multiplies by and adds constants per channel beside it, folded into the
+// convolution before them, in double precision; where that is not possible, into one multiply-add per channel.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -15,7 +16,7 @@ struct Affine {
   std::vector<double> scale, shift;
 };
 
-std::optional<Affine> affine_of(const ir::Node& n) {
+std::optional<Affine> normalization(const ir::Node& n) {
   if (n.attr("training_mode", 0) != 0 || n.attr("spatial", 1) == 0 || !n.output(0) ||
       n.output(0)->fact.dtype() != DType::f32)
     return std::nullopt;
@@ -35,6 +36,69 @@ std::optional<Affine> affine_of(const ir::Node& n) {
     a.shift.push_back(t[1]->data<float>()[c] - t[2]->data<float>()[c] * s);
   }
   return a;
+}
+
+// The number of every channel of x (axis 1) when the constant broadcasts along all other axes.
+std::optional<std::vector<double>> by_channel(const Tensor& t, const ir::Fact& x) {
+  if (t.dtype() != DType::f32 || !x.has_rank() || x.rank() < 2 || t.rank() > x.rank() || !x.dim(1).is_int())
+    return std::nullopt;
+  const int64_t channels = x.dim(1).value();
+  for (int i = 0; i < t.rank(); ++i) {
+    const int64_t size = t.shape()[static_cast<size_t>(i)];
+    if (size != 1 && (i + x.rank() - t.rank() != 1 || size != channels)) return std::nullopt;
+  }
+  std::vector<double> v(static_cast<size_t>(channels));
+  for (size_t c = 0; c < v.size(); ++c) {
+    v[c] = t.data<float>()[t.count() == 1 ? 0 : c];
+    if (!std::isfinite(v[c])) return std::nullopt;
+  }
+  return v;
+}
+
+// x * c, x + c, x - c or x / c, the constant on either side where that makes no difference.
+std::optional<Affine> constant_operation(const ir::Node& n, const ir::Value* x) {
+  const bool multiplies = is_op(&n, "Mul") || is_op(&n, "Div"), commutes = is_op(&n, "Mul") || is_op(&n, "Add");
+  if ((!multiplies && !is_op(&n, "Add") && !is_op(&n, "Sub")) || n.since() < 7 || n.inputs().size() != 2 ||
+      n.output(0)->fact.dtype() != DType::f32 || (n.input(0) != x && !(commutes && n.input(1) == x)))
+    return std::nullopt;
+  const Tensor* c = passes::constant_input(n, n.input(0) == x ? 1 : 0);
+  auto v = c ? by_channel(*c, x->fact) : std::nullopt;
+  if (!v) return std::nullopt;
+  Affine a{std::vector<double>(v->size(), 1.0), std::vector<double>(v->size(), 0.0)};
+  for (size_t i = 0; i < v->size(); ++i) {
+    if (is_op(&n, "Div") && (*v)[i] == 0) return std::nullopt;
+    if (multiplies) a.scale[i] = is_op(&n, "Mul") ? (*v)[i] : 1.0 / (*v)[i];
+    if (!multiplies) a.shift[i] = is_op(&n, "Add") ? (*v)[i] : -(*v)[i];
+  }
+  return a;
+}
+
+// What the node makes of x, when that is an affine map per channel.
+std::optional<Affine> affine_of(const ir::Node& n, const ir::Value* x) {
+  if (!is_op(&n, "BatchNormalization")) return n.output(0) ? constant_operation(n, x) : std::nullopt;
+  return n.input(0) == x ? normalization(n) : std::nullopt;
+}
+
+// Nodes behind a value x that each have no other reader, up to the last whose result can stand for all of them.
+struct Chain {
+  std::vector<ir::Node*> nodes;
+  Affine affine;
+};
+Chain chain_behind(ir::Value* x, ir::Node* first) {
+  Chain chain;
+  for (ir::Node* n = first; n; n = only_user(x)) {
+    const auto a = affine_of(*n, x);
+    if (!a || (!chain.nodes.empty() && a->scale.size() != chain.affine.scale.size())) break;
+    if (chain.nodes.empty())
+      chain.affine = {std::vector<double>(a->scale.size(), 1.0), std::vector<double>(a->scale.size())};
+    for (size_t c = 0; c < a->scale.size(); ++c) {
+      chain.affine.scale[c] *= a->scale[c];
+      chain.affine.shift[c] = chain.affine.shift[c] * a->scale[c] + a->shift[c];
+    }
+    chain.nodes.push_back(n);
+    x = n->output(0);
+  }
+  return chain;
 }
 
 Result<Tensor> vector_of(const std::vector<double>& v) {
@@ -104,39 +168,50 @@ Status batch_norm_fusion(ir::Graph& graph, passes::PassContext& context) {
   for (const ir::Node* n = graph.first(); n; n = n->next())
     if (const Tensor* w = is_op(n, "Conv") ? passes::constant_input(*n, 1) : nullptr) weights += w->bytes();
   TensorBlocks blocks(weights);
-  for (ir::Node* n = graph.first(); n;) {
-    ir::Node* next = n->next();
-    if (is_op(n, "BatchNormalization") && n->input(0)) {
-      if (const auto affine = affine_of(*n)) {
-        const std::vector<ir::Value*> old(n->inputs().begin() + 1, n->inputs().end());
-        ir::Node* conv = n->input(0)->producer();
-        bool done = false;
-        if (conv && (is_op(conv, "Conv") || is_op(conv, "ConvTranspose")) && only_user(n->input(0)) == n &&
-            ir::Rewriter::can_replace(n->output(0), conv->output(0))) {
-          TRN_ASSIGN(auto weights, folded(conv, *affine, blocks));
-          if (weights) {
-            rw.begin("into the convolution", {conv, n});
-            apply(rw, conv, std::move(*weights));
-            rw.absorb(conv, n);
-            rw.bypass(n, conv->output(0));
-            done = true;
-          }
+  const auto erase = [&](const std::vector<ir::Node*>& nodes) {
+    for (size_t i = nodes.size(); i-- > 0;) {
+      const std::vector<ir::Value*> read(nodes[i]->inputs().begin(), nodes[i]->inputs().end());
+      rw.erase_if_unused(nodes[i]);
+      std::vector<ir::Value*> constants;
+      for (ir::Value* v : read)
+        if (v && v->is_constant()) constants.push_back(v);
+      rw.erase_unused_constants(constants);
+    }
+  };
+  for (ir::Node *n = graph.first(), *next; n; n = next) {
+    next = n->next();
+    if (is_op(n, "Conv") || is_op(n, "ConvTranspose")) {
+      const Chain chain = chain_behind(n->output(0), only_user(n->output(0)));
+      if (!chain.nodes.empty() && ir::Rewriter::can_replace(chain.nodes.back()->output(0), n->output(0))) {
+        TRN_ASSIGN(auto made, folded(n, chain.affine, blocks));
+        if (made) {
+          std::vector<const ir::Node*> all{n};
+          all.insert(all.end(), chain.nodes.begin(), chain.nodes.end());
+          rw.begin("into the convolution", all);
+          apply(rw, n, std::move(*made));
+          for (const ir::Node* one : chain.nodes) rw.absorb(n, one);
+          rw.replace(chain.nodes.back()->output(0), n->output(0));
+          erase(chain.nodes);
+          next = n->next();
         }
-        if (!done && n->input(0)->fact.has_rank() && n->input(0)->fact.rank() >= 2) {
-          TRN_ASSIGN(Tensor scale, vector_of(affine->scale));
-          TRN_ASSIGN(Tensor shift, vector_of(affine->shift));
-          rw.begin("into scale and shift", {n});
-          ir::Node* made =
-              rw.insert("ScaleShift", "trunnion", 1,
-                        {n->input(0), rw.constant("scale", std::move(scale)), rw.constant("shift", std::move(shift))},
-                        {n->output(0)->name()}, {{"axis", int64_t{1}, {}}}, n, n->name());
-          rw.bypass(n, made->output(0));
-          done = true;
-        }
-        if (done) rw.erase_unused_constants(old);
+      }
+    } else if (is_op(n, "BatchNormalization") && n->input(0) && n->input(0)->fact.has_rank() &&
+               n->input(0)->fact.rank() >= 2) {
+      const Chain chain = chain_behind(n->input(0), n);
+      if (!chain.nodes.empty()) {
+        ir::Node* last = chain.nodes.back();
+        while (std::ranges::find(chain.nodes, next) != chain.nodes.end()) next = next->next();
+        TRN_ASSIGN(Tensor scale, vector_of(chain.affine.scale));
+        TRN_ASSIGN(Tensor shift, vector_of(chain.affine.shift));
+        rw.begin("into scale and shift", std::vector<const ir::Node*>(chain.nodes.begin(), chain.nodes.end()));
+        ir::Node* made =
+            rw.insert("ScaleShift", "trunnion", 1,
+                      {n->input(0), rw.constant("scale", std::move(scale)), rw.constant("shift", std::move(shift))},
+                      {last->output(0)->name()}, {{"axis", int64_t{1}, {}}}, last, n->name());
+        rw.replace(last->output(0), made->output(0));
+        erase(chain.nodes);
       }
     }
-    n = next;
   }
   context.changes += rw.changes();
   return {};

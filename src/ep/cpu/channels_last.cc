@@ -281,6 +281,7 @@ class Sweep {
     }
     if (among(*n, kBroadcast) && n->since() >= 7) return broadcast(n);
     if (is_op(n, "Concat")) return concat(n);
+    if (is_op(n, "Reshape")) return shuffle(n);
     if (!has_last(x)) return {};
     const int rank = x->fact.rank();
     const auto axis_attr = [&](int64_t fallback) {
@@ -369,6 +370,56 @@ class Sweep {
   Result<ir::Value*> int_constant(std::string_view name, const std::vector<int64_t>& values) {
     TRN_ASSIGN(Tensor t, passes::int64_tensor(values));
     return rw_.constant(name, std::move(t));
+  }
+
+  // Channels in groups change places: Reshape to [N, groups, members, D...], Transpose of the two, Reshape back.
+  Status shuffle(ir::Node* join) {
+    ir::Node* swap = join->input(0)->producer();
+    ir::Node* n = is_op(swap, "Transpose") ? swap->input(0)->producer() : nullptr;
+    if (!is_op(n, "Reshape") || only_user(swap->output(0)) != join || only_user(n->output(0)) != swap) return {};
+    ir::Value *x = n->input(0), *parts = n->output(0);
+    if (!has_last(x) || !passes::same_shape(join->output(0)->fact, x->fact)) return {};
+    const int rank = x->fact.rank();
+    if (!parts->fact.has_rank() || parts->fact.rank() != rank + 1) return {};
+    std::vector<int64_t> perm{0, 2, 1};
+    for (int i = 3; i <= rank; ++i) perm.push_back(i);
+    const auto dim = [&](int i) { return parts->fact.dim(i); };
+    if (swap->ints("perm") != perm || !dim(1).is_int() || !dim(2).is_int() ||
+        !x->fact.dim(1).is_int(dim(1).value() * dim(2).value()))
+      return {};
+    SymShape apart = x->fact.shape();
+    apart[1] = dim(1);
+    apart.insert(apart.begin() + 2, dim(2));
+    for (int i = 0; i <= rank; ++i)
+      if (!(dim(i) == apart[static_cast<size_t>(i)])) return {};
+    rw_.begin("channel shuffle", {n, swap, join});
+    std::vector<int64_t> split_to(static_cast<size_t>(rank) + 1, 0), join_to(static_cast<size_t>(rank), 0);
+    split_to[static_cast<size_t>(rank) - 1] = dim(1).value();
+    split_to[static_cast<size_t>(rank)] = dim(2).value();
+    join_to.back() = x->fact.dim(1).value();
+    std::vector<int64_t> last_two(static_cast<size_t>(rank) + 1);
+    for (int i = 0; i <= rank; ++i) last_two[static_cast<size_t>(i)] = i;
+    std::swap(last_two[static_cast<size_t>(rank) - 1], last_two[static_cast<size_t>(rank)]);
+    TRN_ASSIGN(ir::Value * to, int_constant("split_to", split_to));
+    ir::Value* split =
+        rw_.insert("Reshape", "", 13, {last(x, n), to}, {parts->name() + "_last"}, {}, n, n->name())->output(0);
+    SymShape dims = permuted(x->fact.shape(), to_last(rank));
+    dims.back() = dim(1);
+    dims.push_back(dim(2));
+    split->fact = ir::Fact::tensor(x->fact.dtype(), dims);
+    ir::Value* turned = rw_.insert("Transpose", "", 13, {split}, {swap->output(0)->name() + "_last"},
+                                   {{"perm", last_two, {}}}, join, swap->name())
+                            ->output(0);
+    std::swap(dims[dims.size() - 2], dims[dims.size() - 1]);
+    turned->fact = ir::Fact::tensor(x->fact.dtype(), std::move(dims));
+    TRN_ASSIGN(to, int_constant("join_to", join_to));
+    replace(join, "Reshape", "", 13, {turned, to}, {});
+    for (ir::Node* gone : {swap, n}) {
+      const std::vector<ir::Value*> read(gone->inputs().begin(), gone->inputs().end());
+      rw_.erase(gone);
+      rw_.erase_unused_constants(read);
+    }
+    return {};
   }
 
   Status resize(ir::Node* n, int rank) {

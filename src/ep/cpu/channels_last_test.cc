@@ -77,5 +77,20 @@ TEST(ChannelsLast, ConvolutionThatStandsAlone) {
             "Transpose NhwcConv NhwcConv Transpose");
 }
 
+// A channel shuffle swaps the last two dimensions; other reshapes bring the planes back.
+TEST(ChannelsLast, ChannelShuffle) {
+  const auto net = [](std::string_view to, std::string_view perm) {
+    return "int64[5] to = {" + std::string(to) +
+           "}\n int64[4] back = {1, 24, 32, 32}\n a = Conv(x, w)\n b = Reshape(a, " + "to)\n c = Transpose<perm=[" +
+           std::string(perm) + "]>(b)\n e = Reshape(c, back)\n y = Conv(e, w)";
+  };
+  EXPECT_EQ(swept_floats(net("1, 4, 6, 32, 32", "0,2,1,3,4")),
+            "Transpose NhwcConv Reshape Transpose Reshape NhwcConv Transpose");
+  EXPECT_EQ(swept_floats(net("1, 4, 6, 32, 32", "0,2,1,4,3")),
+            "Transpose NhwcConv Transpose Reshape Transpose Reshape Transpose NhwcConv Transpose");
+  EXPECT_EQ(swept_floats(net("1, 4, 32, 6, 32", "0,2,1,3,4")),
+            "Transpose NhwcConv Transpose Reshape Transpose Reshape Transpose NhwcConv Transpose");
+}
+
 }  // namespace
 }  // namespace trunnion::ep

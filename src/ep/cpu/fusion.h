@@ -35,8 +35,12 @@ Status residual_fusion(ir::Graph&, passes::PassContext&);
 Status elementwise_fusion(ir::Graph&, passes::PassContext&);
 // Functions in f64, where level `strict` asks for it.
 Status strict_math(ir::Graph&, passes::PassContext&);
+// Attribute `bf16` of the products and convolutions that level `bf16` rounds the factors of, where the CPU gains by it.
+Status bf16_choice(ir::Graph&, passes::PassContext&);
 // Attribute `winograd` of the convolutions that gain by it.
 Status winograd_choice(ir::Graph&, passes::PassContext&);
+// Product with a gate per channel before a 1x1 convolution -> GatedConv.
+Status gate_fusion(ir::Graph&, passes::PassContext&);
 // Convolutions and pooling with channels last; transposes move to where they cancel.
 Status channels_last(ir::Graph&, passes::PassContext&);
 

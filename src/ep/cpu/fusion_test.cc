@@ -51,6 +51,34 @@ g(float[1,2,8,8] x, float[3] b) => (float[?,?,?,?] y) {
   EXPECT_EQ(apart.changes, 1);
 }
 
+// Constants per channel beside the normalization go with it; what another node reads stays.
+TEST(BatchNormFusion, TakesConstantsAlong) {
+  const auto net = [](std::string_view rest) {
+    return std::string(R"(<opset: "" 17>
+g(float[1,2,8,8] x, float[3,1,1] fed) => (float[?,?,?,?] y) {
+  float[3,2,3,3] w = random(1)
+  float[3] v = {1, 2, 3}
+  float[3,1,1] times = {1, 2, 3}
+  float[1,3,1,1] plus = {4, 5, 6}
+  float[] two = 2
+  float[6] wide = {1, 2, 3, 4, 5, 6}
+  c = Conv(x, w)
+  )") + std::string(rest) +
+           "\n}";
+  };
+  const auto fused = [&](std::string_view rest) { return Fused(batch_norm_fusion, net(rest)).operators(); };
+  EXPECT_EQ(fused("n = BatchNormalization(c, v, v, v, v)\n m = Mul(n, times)\n a = Add(plus, m)\n y = Relu(a)"),
+            "Conv Relu");
+  EXPECT_EQ(fused("m = Div(c, two)\n a = Sub(m, plus)\n y = Relu(a)"), "Conv Relu");
+  EXPECT_EQ(fused("r = Relu(c)\n n = BatchNormalization(r, v, v, v, v)\n m = Mul(n, times)\n y = Add(m, plus)"),
+            "Conv Relu ScaleShift");
+  EXPECT_EQ(fused("m = Mul(c, times)\n a = Add(m, plus)\n y = Mul(a, m)"), "Conv Add Mul");
+  EXPECT_EQ(fused("m = Mul(c, fed)\n y = Add(m, plus)"), "Conv Mul Add");
+  EXPECT_EQ(fused("m = Mul(c, wide)\n y = Relu(m)"), "Conv Mul Relu");
+  EXPECT_EQ(fused("m = Sub(plus, c)\n y = Relu(m)"), "Conv Sub Relu");
+  EXPECT_EQ(fused("r = Relu(c)\n m = Mul(r, times)\n y = Add(m, plus)"), "Conv Relu Mul Add");
+}
+
 TEST(PadFusion, CountsWhatItDoes) {
   const auto net = [](std::string_view conv) {
     return std::string(R"(<opset: "" 17>
@@ -113,6 +141,19 @@ g(float[2,4] x) => (float[2,4] y) {
       for (const ir::Node* later = n; later; later = later->next()) EXPECT_NE(later, in->producer());
     }
   }
+}
+
+TEST(ResidualFusion, SumsOfTwo) {
+  const auto net = [](std::string_view sum) {
+    return R"(<opset: "" 17>
+g(float[2,4] x) => (float[2,4] y) {
+  float[4,4] w = random(1)
+  a = MatMul(x, w)
+  y = )" + std::string(sum) +
+           "\n}";
+  };
+  EXPECT_EQ(Fused(residual_fusion, net("Sum(a, x)")).operators(), "FusedMatMul");
+  EXPECT_EQ(Fused(residual_fusion, net("Sum(x, a, x)")).operators(), "MatMul Sum");
 }
 
 // Twice the length costs twice as much: walks over the whole graph for every match would take minutes here.

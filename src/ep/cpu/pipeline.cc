@@ -24,7 +24,9 @@ std::vector<passes::Pass> cpu_pipeline(Level level) {
       {"ActivationFusionAfterResidual", activation_fusion},  // conv + residual + activation
   };
   if (level >= Level::layout) list.push_back({"ChannelsLast", channels_last});  // moves whole fused nodes
+  list.push_back({"GateFusion", gate_fusion});                                  // of convolutions with channels last
   list.push_back({"WinogradChoice", winograd_choice});                          // after all that makes a convolution
+  list.push_back({"Bf16Choice", bf16_choice});                // of the other convolutions, and of products
   list.push_back({"ElementwiseFusion", elementwise_fusion});  // last: takes what nothing else has taken
   return list;
 }

@@ -1,4 +1,5 @@
-// An Add of two equally shaped values becomes the residual input of the convolution or product that makes one of them.
+// An Add or Sum of two equally shaped values becomes the residual input of the convolution or product that makes one of
+// them.
 #include "ep/cpu/fusion.h"
 
 namespace trunnion::ep {
@@ -30,7 +31,7 @@ Status residual_fusion(ir::Graph& graph, passes::PassContext& context) {
   for (ir::Node* n = graph.first(); n; n = n->next()) place_of(n) = next_place += 2;
   for (ir::Node* n = graph.first(); n;) {
     ir::Node* next = n->next();
-    if (is_op(n, "Add") && n->inputs().size() == 2 && n->since() >= 7) {
+    if (((is_op(n, "Add") && n->since() >= 7) || is_op(n, "Sum")) && n->inputs().size() == 2) {
       ir::Node *first = candidate(*n, 0), *second = candidate(*n, 1);
       // Of two, the later one: the other's result exists when it runs.
       ir::Node* take = first && second ? (place_of(first) < place_of(second) ? second : first) : first ? first : second;

@@ -1,5 +1,6 @@
 // trunnion.FusedConv and trunnion.NhwcConv: convolution (attribute transposed: ConvTranspose) with bias, residual and
-// activation in one pass; the second with channels last. Made by the CPU pipeline only, never found in files.
+// activation in one pass; the second with channels last. bf16: planes of bfloat16 that factors may be split into. Made
+// by the CPU pipeline only, never found in files.
 #include "ops/nn/conv_detail.h"
 
 namespace trunnion::ops {
@@ -15,11 +16,11 @@ Result<std::unique_ptr<Kernel>> make(const ir::Node& n) {
   return make_conv(n, read(n), is_channels_last(n), activation);
 }
 
-#define TRN_CONV_ATTRIBUTES                                                                                  \
-  "{activation:s='none', activation_a:f=0, activation_b:f=0, auto_pad:s='NOTSET', dilations:is, group:i=1, " \
-  "kernel_shape:is, "                                                                                        \
-  "output_padding:is, output_shape:is, pads:is, residual_after_activation:i=0, strides:is, transposed:i=0, " \
-  "winograd:i=0} "                                                                                           \
+#define TRN_CONV_ATTRIBUTES                                                                                            \
+  "{activation:s='none', activation_a:f=0, activation_b:f=0, auto_pad:s='NOTSET', bf16:i=0, dilations:is, group:i=1, " \
+  "kernel_shape:is, "                                                                                                  \
+  "output_padding:is, output_shape:is, pads:is, residual_after_activation:i=0, strides:is, transposed:i=0, "           \
+  "winograd:i=0} "                                                                                                     \
   "T=f32|f16|bf16"
 
 constexpr DTypes kTypes = DType::f32 | DType::f16 | DType::bf16;

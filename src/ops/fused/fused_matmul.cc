@@ -42,7 +42,8 @@ class FusedMatMulCpu final : public Kernel {
   static Result<std::unique_ptr<Kernel>> make(const ir::Node& n) {
     TRN_ASSIGN(kernels::Epilogue epilogue, read_activation(n));
     epilogue.alpha = n.attr("alpha", 1.0f);
-    TRN_ASSIGN(MatMulEngine engine, MatMulEngine::make(*n.input(1), false, trans_b(n)));
+    TRN_ASSIGN(MatMulEngine engine,
+               MatMulEngine::make(*n.input(1), false, trans_b(n), static_cast<int>(n.attr("bf16", 0))));
     return std::unique_ptr<Kernel>(new FusedMatMulCpu(std::move(engine), epilogue, trans_b(n)));
   }
 
@@ -85,7 +86,8 @@ class FusedMatMulCpu final : public Kernel {
   bool trans_b_;
 };
 
-// bias: one entry per column; residual: the shape of the output.
+// bias: one entry per column; residual: the shape of the output. bf16: planes of bfloat16 that factors
+// may be split into.
 constexpr OpDef kDefs[] = {
     {"FusedMatMul",
      infer,
@@ -93,7 +95,7 @@ constexpr OpDef kDefs[] = {
      {.reviewed = 1},
      "trunnion",
      "trunnion::FusedMatMul 1 (A:T, B:T, bias?:T, residual?:T) -> (Y:T) {activation:s='none', activation_a:f=0, "
-     "activation_b:f=0, alpha:f=1, residual_after_activation:i=0, transB:i=0} T=f32"},
+     "activation_b:f=0, alpha:f=1, bf16:i=0, residual_after_activation:i=0, transB:i=0} T=f32"},
 };
 
 }  // namespace

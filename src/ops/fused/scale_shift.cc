@@ -1,5 +1,7 @@
 // trunnion.ScaleShift: x * scale[c] + shift[c] along one axis, then an optional activation: batch normalization that
 // could not be folded into a convolution. Made by the CPU pipeline only, never found in files.
+#include <algorithm>
+
 #include "kernels/norm.h"
 #include "ops/nn/conv_detail.h"
 #include "ops/shape.h"
@@ -17,6 +19,8 @@ Status infer(const ir::Node& n, ir::Facts& f) {
   return {};
 }
 
+constexpr int64_t kNear = 4096;  // floats that the activation finds in the first-level cache
+
 class ScaleShiftCpu final : public Kernel {
  public:
   static Result<std::unique_ptr<Kernel>> make(const ir::Node& n) {
@@ -33,9 +37,13 @@ class ScaleShiftCpu final : public Kernel {
     const auto& k = kernels::norm();
     if (inner == 1) {
       ctx.parallel_for(x.count / channels, std::max<int64_t>(1, 32768 / channels), [&](int64_t b, int64_t e) {
-        float* to = y.as<float>() + b * channels;
-        k.scale_shift_columns(x.as<float>() + b * channels, to, e - b, channels, scale, shift);
-        activate(to, channels, e - b, channels);
+        const int64_t some = std::max<int64_t>(1, kNear / channels);
+        for (int64_t at = b; at < e; at += some) {
+          const int64_t rows = std::min(some, e - at);
+          float* to = y.as<float>() + at * channels;
+          k.scale_shift_columns(x.as<float>() + at * channels, to, rows, channels, scale, shift);
+          activate(to, channels, rows, channels);
+        }
       });
       return {};
     }

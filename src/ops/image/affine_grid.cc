@@ -54,19 +54,29 @@ class AffineKernel final : public Kernel {
     const int64_t points = product(y.shape(), 1, y.rank - 1);
     return dispatch<(DType::f32 | DType::f64).bits()>(y.dtype, [&]<class T>() {
       ctx.parallel_for(y.dim(0) * points, 4096, [&](int64_t begin, int64_t end) {
+        int64_t index[3] = {}, size[3] = {};  // innermost first: x, y, z
+        T at[3] = {};
+        int64_t rest = begin % points;
+        for (int d = 0; d < dims; ++d) {
+          size[d] = y.dim(y.rank - 2 - d);
+          index[d] = rest % size[d];
+          rest /= size[d];
+          at[d] = coordinate<T>(index[d], size[d]);
+        }
+        const T* theta = ctx.in(0).as<T>() + begin / points * dims * (dims + 1);
+        T* to = y.as<T>() + begin * dims;
         for (int64_t i = begin; i < end; ++i) {
-          const T* theta = ctx.in(0).as<T>() + i / points * dims * (dims + 1);
-          T at[3];
-          int64_t rest = i % points;
-          for (int d = 0; d < dims; ++d) {  // innermost first: x, y, z
-            const int64_t n = y.dim(y.rank - 2 - d);
-            at[d] = coordinate<T>(rest % n, n);
-            rest /= n;
-          }
           for (int r = 0; r < dims; ++r) {
             T sum = theta[r * (dims + 1) + dims];
             for (int d = 0; d < dims; ++d) sum += theta[r * (dims + 1) + d] * at[d];
-            y.as<T>()[i * dims + r] = sum;
+            *to++ = sum;
+          }
+          for (int d = 0; d < dims; ++d) {
+            const bool wraps = ++index[d] == size[d];
+            if (wraps) index[d] = 0;
+            at[d] = coordinate<T>(index[d], size[d]);
+            if (!wraps) break;
+            if (d + 1 == dims) theta += dims * (dims + 1);
           }
         }
       });

@@ -107,17 +107,22 @@ class GridKernel final : public Kernel {
     const int64_t channels = xv.dim(1), in_plane = product(xv.shape(), 2, xv.rank),
                   out_plane = product(yv.shape(), 2, yv.rank);
     const G* grid = ctx.in(1).as<G>();
-    const int64_t points = xv.dim(0) * out_plane, blocks = (points + kBlock - 1) / kBlock;
-    ctx.parallel_for(blocks, 512 / (channels * (1 << dims)) + 1, [&](int64_t begin, int64_t end) {
+    const int64_t per_image = (out_plane + kBlock - 1) / kBlock;  // blocks: no division for every element
+    const bool plane = dims == 2 && p_.mode == Params::Mode::linear;
+    ctx.parallel_for(xv.dim(0) * per_image, 512 / (channels * (1 << dims)) + 1, [&](int64_t begin, int64_t end) {
       Block<T> block;
       for (int64_t b = begin; b < end; ++b) {
-        const int64_t first = b * kBlock, count = std::min(kBlock, points - first);
-        for (int64_t i = 0; i < count; ++i) find_taps(grid + (first + i) * dims, xv.shape().subspan(2), block, i);
+        const int64_t image = b / per_image, first = b % per_image * kBlock,
+                      count = std::min(kBlock, out_plane - first);
+        const G* points = grid + (image * out_plane + first) * dims;
+        for (int64_t i = 0; i < count; ++i)
+          plane ? find_four(points + i * 2, xv.dim(2), xv.dim(3), block, i)
+                : find_taps(points + i * dims, xv.shape().subspan(2), block, i);
         // Channel by channel, so that a plane stays in the cache.
-        for (int64_t c = 0; c < channels; ++c)
+        for (int64_t c = 0; c < channels; ++c) {
+          const T* x = xv.as<T>() + (image * channels + c) * in_plane;
+          T* y = yv.as<T>() + (image * channels + c) * out_plane + first;
           for (int64_t i = 0; i < count; ++i) {
-            const int64_t image = (first + i) / out_plane, at = (first + i) % out_plane;
-            const T* x = xv.as<T>() + (image * channels + c) * in_plane;
             const int64_t* offset = block.offset[i];
             const T* weight = block.weight[i];
             T sum = 0;
@@ -126,8 +131,9 @@ class GridKernel final : public Kernel {
                     (x[offset[2]] * weight[2] + x[offset[3]] * weight[3]);
             else
               for (int a = 0; a < block.count[i]; ++a) sum += x[offset[a]] * weight[a];
-            yv.as<T>()[(image * channels + c) * out_plane + at] = sum;
+            y[i] = sum;
           }
+        }
       }
     });
   }
@@ -223,6 +229,23 @@ class GridKernel final : public Kernel {
       std::copy_n(next_offset, count, offset);
       std::copy_n(next_weight, count, weight);
     }
+    block.count[i] = count;
+  }
+
+  // The same for two dimensions in mode linear.
+  template <class T, class G>
+  void find_four(const G* point, int64_t height, int64_t width, Block<T>& block, int64_t i) const {
+    const Taps rows = position(static_cast<double>(point[1]), height),
+               cols = position(static_cast<double>(point[0]), width);
+    int64_t* offset = block.offset[i];
+    T* weight = block.weight[i];
+    int count = 0;
+    for (int a = 0; a < 2; ++a)
+      for (int t = 0; t < 2; ++t) {
+        if (rows.index[a] < 0 || cols.index[t] < 0) continue;
+        offset[count] = rows.index[a] * width + cols.index[t];
+        weight[count++] = static_cast<T>(rows.weight[a]) * static_cast<T>(cols.weight[t]);
+      }
     block.count[i] = count;
   }
 

@@ -124,32 +124,60 @@ class RoiKernel final : public Kernel {
     const T count = static_cast<T>(std::max<int64_t>(grid_h * grid_w, 1));
     T* y = ctx.out(0).as<T>() + r * channels * p_.height * p_.width + ph * p_.width;
     const int64_t step = p_.height * p_.width;
-    for (int64_t pw = 0; pw < p_.width; ++pw) {
-      for (int64_t c = 0; c < channels; ++c) y[c * step + pw] = 0;
-      bool first = true;
-      for (int64_t iy = 0; iy < grid_h; ++iy)
-        for (int64_t ix = 0; ix < grid_w; ++ix, first = false) {
-          const T at_y =
-              top + static_cast<T>(ph) * bin_h + (static_cast<T>(iy) + T(0.5)) * bin_h / static_cast<T>(grid_h);
-          const T at_x =
-              left + static_cast<T>(pw) * bin_w + (static_cast<T>(ix) + T(0.5)) * bin_w / static_cast<T>(grid_w);
-          const Sample<T> s = sample(at_y, at_x, height, width);
-          const T* x = image;
-          for (int64_t c = 0; c < channels; ++c, x += plane) {
-            T& out = y[c * step + pw];
-            T v[4];
-            for (int k = 0; k < 4; ++k) v[k] = s.weight[k] * x[s.at[k]];
-            if (!p_.max) {
-              out += v[0] + v[1] + v[2] + v[3];
-            } else {
-              const T most = std::max(std::max(v[0], v[1]), std::max(v[2], v[3]));
-              out = first ? most : std::max(out, most);
-            }
-          }
+    const int64_t per_bin = grid_h * grid_w;
+    const auto sample_of = [&](int64_t pw, int64_t i) {
+      const int64_t iy = i / grid_w, ix = i % grid_w;
+      const T at_y = top + static_cast<T>(ph) * bin_h + (static_cast<T>(iy) + T(0.5)) * bin_h / static_cast<T>(grid_h);
+      const T at_x = left + static_cast<T>(pw) * bin_w + (static_cast<T>(ix) + T(0.5)) * bin_w / static_cast<T>(grid_w);
+      return sample(at_y, at_x, height, width);
+    };
+    // The samples of some bins, or of a part of one, are worked out once for all channels.
+    constexpr int64_t kSamples = 128;
+    Sample<T> samples[kSamples];
+    const int64_t bins = std::clamp<int64_t>(kSamples / std::max<int64_t>(per_bin, 1), 1, p_.width);
+    for (int64_t pw = 0; pw < p_.width; pw += bins) {
+      const int64_t n = std::min(bins, p_.width - pw);
+      int64_t done = 0;
+      do {
+        const int64_t part = std::min(kSamples / n, per_bin - done);
+        for (int64_t k = 0; k < n; ++k)
+          for (int64_t i = 0; i < part; ++i) samples[k * part + i] = sample_of(pw + k, done + i);
+        for (int64_t c = 0; c < channels; ++c) {
+          T* to = y + c * step + pw;
+          for (int64_t k = 0; k < n; ++k)
+            to[k] = p_.max ? most_of(image + c * plane, samples + k * part, part, done == 0, to[k])
+                           : sum_of(image + c * plane, samples + k * part, part, done == 0 ? T(0) : to[k]);
         }
+        done += part;
+      } while (done < per_bin);
       if (!p_.max)
-        for (int64_t c = 0; c < channels; ++c) y[c * step + pw] /= count;
+        for (int64_t c = 0; c < channels; ++c)
+          for (int64_t k = 0; k < n; ++k) y[c * step + pw + k] /= count;
     }
+  }
+
+  template <class T>
+  static T sum_of(const T* x, const Sample<T>* samples, int64_t n, T sum) {
+    for (int64_t i = 0; i < n; ++i) {
+      const Sample<T>& s = samples[i];
+      sum += s.weight[0] * x[s.at[0]] + s.weight[1] * x[s.at[1]] + s.weight[2] * x[s.at[2]] + s.weight[3] * x[s.at[3]];
+    }
+    return sum;
+  }
+  // The largest weighted pixel; 0 for no sample.
+  template <class T>
+  static T most_of(const T* x, const Sample<T>* samples, int64_t n, bool first, T most) {
+    if (first) most = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const Sample<T>& s = samples[i];
+      T v = s.weight[0] * x[s.at[0]];
+      for (int k = 1; k < 4; ++k) {
+        const T w = s.weight[k] * x[s.at[k]];
+        v = v < w ? w : v;
+      }
+      most = first && i == 0 ? v : most < v ? v : most;
+    }
+    return most;
   }
 
   // Samples along one side of a bin. More than a few per pixel of the image bring nothing: a bound for wild regions.

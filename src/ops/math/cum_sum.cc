@@ -6,6 +6,7 @@
 #include "ops/dispatch.h"
 #include "ops/elementwise.h"
 #include "ops/move.h"
+#include "ops/widen.h"
 
 namespace trunnion::ops {
 namespace {
@@ -112,8 +113,8 @@ class CumKernel final : public Kernel {
 
 constexpr DTypes kTypes = kFloats | DType::i32 | DType::i64 | DType::u32 | DType::u64;
 constexpr OpDef kDefs[] = {
-    {"CumSum", infer, cpu<CumKernel<false>>(kTypes), {.reviewed = 14, .in_place = {{0, 0}}}},
-    {"CumProd", infer, cpu<CumKernel<true>>(kTypes), {.reviewed = 26, .in_place = {{0, 0}}}},
+    {"CumSum", infer, cpu_widened<CumKernel<false>>(kTypes), {.reviewed = 14, .in_place = {{0, 0}}}},
+    {"CumProd", infer, cpu_widened<CumKernel<true>>(kTypes), {.reviewed = 26, .in_place = {{0, 0}}}},
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "ops/math/matmul_detail.h"
 
+#include "kernels/gemm_bf16.h"
 #include "kernels/gemm_plain.h"
+#include "kernels/gemm_split.h"
 #include "ops/half_adapter.h"
 #include "ops/packing.h"
 #include "ops/shape.h"
@@ -95,14 +97,44 @@ Result<Tensor> pack_matrix(const Tensor& b, bool transposed) {
   });
 }
 
-Result<MatMulEngine> MatMulEngine::make(const ir::Value& b, bool trans_a, bool trans_b) {
+namespace {
+
+// The same in planes of bfloat16, for kernels/gemm_split.h; or in one and pairs, for kernels/gemm_bf16.h.
+Result<Tensor> pack_bf16_matrix(const Tensor& b, bool transposed, int planes, bool split) {
+  const int64_t k = b.shape()[transposed ? 1 : 0], n = b.shape()[transposed ? 0 : 1], numbers[] = {transposed, planes};
+  const int64_t k_stride = transposed ? 1 : n, n_stride = transposed ? k : 1;
+  const Packing how{
+      .layout = split ? "split matrix" : "bf16 matrix",
+      .numbers = numbers,
+      .dtype = DType::bf16,
+      .count = split ? kernels::split_packed_b_size(k, n, planes) : kernels::bf16_gemm_packed_b_size(k, n),
+      .units = split ? kernels::split_panel_count(n) : kernels::gemm_panel_count(n),
+      .any_alignment = true};
+  return pack(b, how, [&](const Tensor& from, int64_t begin, int64_t end, void* to) {
+    auto* packed = static_cast<uint16_t*>(to);
+    if (split) {
+      kernels::split_pack_b(from.data<float>(), k_stride, n_stride, k, n, planes, begin, end, packed);
+    } else {
+      kernels::bf16_gemm_pack_b(from.data<float>(), k_stride, n_stride, k, n, begin, end, packed);
+    }
+  });
+}
+
+}  // namespace
+
+Result<MatMulEngine> MatMulEngine::make(const ir::Value& b, bool trans_a, bool trans_b, int bf16) {
   MatMulEngine e;
   e.trans_a_ = trans_a;
   e.trans_b_ = trans_b;
   if (!b.is_constant() || b.constant().rank() != 2 || b.constant().count() == 0) return e;
   const Tensor& w = b.constant();
   if (w.dtype() != DType::f32 && !is_half(w.dtype())) return e;
-  TRN_ASSIGN(e.packed_, pack_matrix(w, trans_b));
+  const int64_t k = w.shape()[trans_b ? 1 : 0], n = w.shape()[trans_b ? 0 : 1];
+  if (bf16 > 0 && bf16 <= kernels::kMostPlanes && !trans_a && w.dtype() == DType::f32) {
+    e.split_ = kernels::split_unit() && kernels::split_fits(k, n);
+    if (e.split_ || (bf16 == 1 && kernels::bf16_gemm_pays() && kernels::bf16_gemm_fits(n))) e.bf16_ = bf16;
+  }
+  TRN_ASSIGN(e.packed_, e.bf16_ != 0 ? pack_bf16_matrix(w, trans_b, bf16, e.split_) : pack_matrix(w, trans_b));
   return e;
 }
 
@@ -116,21 +148,61 @@ Result<size_t> MatMulEngine::prepare(const TensorView& a, const TensorView& b, i
   if (s.m == 0 || s.n == 0 || s.batches == 0) return offset;
   // Many batches feed the threads by themselves; few are cut further.
   const int per_batch = static_cast<int>(std::max<int64_t>(1, (threads + s.batches - 1) / s.batches));
-  state.grid = kernels::gemm_grid(s.m, s.n, s.k, per_batch);
+  state.grid = split_       ? kernels::split_grid(s.m, s.n, s.k, threads)
+               : bf16_ != 0 ? kernels::bf16_gemm_grid(s.m, s.n, s.k, threads)
+                            : kernels::gemm_grid(s.m, s.n, s.k, per_batch);
   state.pack_whole = !packed_.valid() && s.batches == 1 && state.grid.row_tiles > 1;
   if (state.pack_whole) {
     state.packed_offset = offset;
     offset += aligned(static_cast<size_t>(kernels::gemm_packed_b_size(s.k, s.n)) * sizeof(float));
   }
   state.scratch_offset = offset;
-  state.scratch_stride = aligned(kernels::gemm_scratch_size(s.n, s.k));
+  state.scratch_stride = aligned(split_       ? kernels::split_scratch_size(s.k, bf16_)
+                                 : bf16_ != 0 ? kernels::bf16_gemm_scratch_size(s.n, s.k)
+                                              : kernels::gemm_scratch_size(s.n, s.k));
   return offset + state.scratch_stride * static_cast<size_t>(tile_slots(s.batches * state.grid.count(), threads));
+}
+
+// A constant matrix B: the batches are rows.
+void MatMulEngine::run_bf16(KernelContext& ctx, const State& state, const float* a, float* c,
+                            const kernels::Epilogue& epilogue) const {
+  const MatMulShape& s = state.shape;
+  const auto fill = [&](auto& args) {
+    args.m = s.m;
+    args.n = s.n;
+    args.k = s.k;
+    args.a = a;
+    args.a_row_stride = s.k;
+    args.packed_b = packed_.data<uint16_t>();
+    args.c = c;
+    args.ldc = s.n;
+    args.epilogue = epilogue;
+  };
+  std::byte* scratch = ctx.scratch() + state.scratch_offset;
+  if (!split_) {
+    kernels::Bf16GemmArgs args;
+    fill(args);
+    for_each_tile(ctx, state.grid.count(), scratch, state.scratch_stride,
+                  [&](int64_t i, std::byte* own) { kernels::bf16_gemm_tile(args, state.grid, i, own); });
+    return;
+  }
+  kernels::SplitGemmArgs args;
+  fill(args);
+  args.planes = bf16_;
+  const kernels::SplitUnit& unit = *kernels::split_unit();
+  const kernels::GemmGrid& grid = state.grid;
+  for_each_tile(ctx, grid.count(), scratch, state.scratch_stride, [&](int64_t i, std::byte* own) {
+    const int64_t row = i / grid.col_tiles * grid.row_step, col = i % grid.col_tiles * grid.col_step;
+    kernels::split_gemm_tile(unit, args, row, std::min(row + grid.row_step, s.m), col,
+                             std::min(col + grid.col_step, s.n), own);
+  });
 }
 
 void MatMulEngine::run(KernelContext& ctx, const State& state, const float* a, const float* b, float* c,
                        const kernels::Epilogue& epilogue, int64_t residual_batch) const {
   const MatMulShape& s = state.shape;
   if (s.m == 0 || s.n == 0 || s.batches == 0) return;
+  if (bf16_ != 0) return run_bf16(ctx, state, a, c, epilogue);
   std::byte* scratch = ctx.scratch();
   kernels::GemmArgs base;
   base.m = s.m;
@@ -153,16 +225,18 @@ void MatMulEngine::run(KernelContext& ctx, const State& state, const float* a, c
     base.packed_b = packed;
   }
   const int64_t tiles = state.grid.count();
-  for_each_tile(ctx, s.batches * tiles, scratch + state.scratch_offset, state.scratch_stride,
-                [&](int64_t i, std::byte* own) {
-                  const int64_t batch = i / tiles;
-                  kernels::GemmArgs args = base;
-                  args.a = a + s.a_offset[static_cast<size_t>(batch)];
-                  args.b = b ? b + s.b_offset[static_cast<size_t>(batch)] : nullptr;
-                  args.c = c + batch * s.m * s.n;
-                  if (args.epilogue.residual) args.epilogue.residual += batch * residual_batch;
-                  kernels::gemm_tile(args, state.grid, i % tiles, own);
-                });
+  const auto tile = [&](int64_t i, std::byte* own) {
+    const int64_t batch = i / tiles;
+    kernels::GemmArgs args = base;
+    args.a = a + s.a_offset[static_cast<size_t>(batch)];
+    args.b = b ? b + s.b_offset[static_cast<size_t>(batch)] : nullptr;
+    args.c = c + batch * s.m * s.n;
+    if (args.epilogue.residual) args.epilogue.residual += batch * residual_batch;
+    kernels::gemm_tile(args, state.grid, i % tiles, own);
+  };
+  // Small matrices are claimed several at once: about 2 us of multiply-adds.
+  const int64_t work = s.m * s.n * std::max<int64_t>(s.k, 1) / tiles + 1, step = std::max<int64_t>(1, 250'000 / work);
+  for_each_tile(ctx, s.batches * tiles, scratch + state.scratch_offset, state.scratch_stride, tile, step);
 }
 
 namespace {

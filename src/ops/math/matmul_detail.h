@@ -29,8 +29,9 @@ class MatMulEngine {
     size_t packed_offset = 0, scratch_offset = 0, scratch_stride = 0;
   };
 
-  // trans_a, trans_b: the last two dimensions are swapped (rank 2 only).
-  static Result<MatMulEngine> make(const ir::Value& b, bool trans_a, bool trans_b);
+  // trans_a, trans_b: the last two dimensions are swapped (rank 2 only). bf16: planes of bfloat16 that factors may be
+  // split into where B is constant and the CPU gains by it; not with trans_a.
+  static Result<MatMulEngine> make(const ir::Value& b, bool trans_a, bool trans_b, int bf16 = 0);
   // Adds its needs behind `offset` bytes of scratch; returns the total.
   Result<size_t> prepare(const TensorView& a, const TensorView& b, int threads, size_t offset, State& state) const;
   // c is dense [batches, M, N]. Pointers in the epilogue are those of batch 0; residual_batch is the step between
@@ -40,8 +41,13 @@ class MatMulEngine {
   bool packed() const { return packed_.valid(); }
 
  private:
+  void run_bf16(KernelContext& ctx, const State& state, const float* a, float* c,
+                const kernels::Epilogue& epilogue) const;
+
   bool trans_a_ = false, trans_b_ = false;
-  Tensor packed_;  // of a constant rank-2 B
+  int bf16_ = 0;        // planes
+  bool split_ = false;  // on a tile unit
+  Tensor packed_;       // of a constant rank-2 B
 };
 
 // The same for f64, i32, i64, u32, u64: c = alpha * a b + beta * c. Integers wrap; their factors are whole numbers.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/convert.h"
 #include "kernels/reduce.h"
 #include "ops/dispatch.h"
 #include "ops/shape.h"
@@ -194,6 +195,22 @@ class TopKKernel final : public Kernel {
         for (int64_t i = 0; i < n; ++i) values[i] = x[i * step];
         kernels::f32_keys(values, keys, n, kLargest);
       }
+    } else if constexpr (kIsFloating<T> && sizeof(T) == 2) {
+      auto* values = reinterpret_cast<float*>(keys);
+      const auto widen =
+          kernels::convert(std::is_same_v<T, Half> ? kernels::Elem::f16 : kernels::Elem::bf16, kernels::Elem::f32);
+      if (step == 1) {
+        widen(x, values, static_cast<size_t>(n), {});
+      } else {
+        constexpr int64_t kPiece = 256;
+        T piece[kPiece];
+        for (int64_t at = 0; at < n; at += kPiece) {
+          const int64_t m = std::min(kPiece, n - at);
+          for (int64_t i = 0; i < m; ++i) piece[i] = x[(at + i) * step];
+          widen(piece, values + at, static_cast<size_t>(m), {});
+        }
+      }
+      kernels::f32_keys(values, keys, n, kLargest);
     } else {
       for (int64_t i = 0; i < n; ++i) keys[i] = key_of(x[i * step], kLargest);
     }

@@ -1,8 +1,10 @@
 // Max, Min, Sum, Mean (ai.onnx 1, 6, 8, 12, 13) of one or more inputs with broadcasting, taken in order.
 #include <vector>
 
+#include "kernels/broadcast_gathered.h"
 #include "ops/dispatch.h"
 #include "ops/elementwise.h"
+#include "ops/half_adapter.h"
 #include "ops/move.h"
 
 namespace trunnion::ops {
@@ -30,7 +32,8 @@ Dim smaller(const Dim& a, const Dim& b) { return dim_min(a, b); }
 
 // Step k joins input k to what is in the output; the first joins inputs 0 and 1.
 struct VariadicState final : KernelState {
-  bool expand_first = false;  // input 0 is repeated and input 1 is too: it goes to the output by itself
+  std::vector<bool> gathered;  // by plan: broadcast_gathered.h
+  bool expand_first = false;   // input 0 is repeated and input 1 is too: it goes to the output by itself
   BroadcastPlan first;
   std::vector<BroadcastPlan> plans;
   std::vector<kernels::BinaryFn> fns;
@@ -63,7 +66,9 @@ class VariadicKernel final : public Kernel {
       BroadcastPlan p;
       TRN_TRY(plan({i == 1 && !s->expand_first ? &a : &y, &ctx.in(i)}, p));
       s->plans.push_back(p);
-      s->fns.push_back(kernels::binary(op_, elem(y.dtype), p.shape()));
+      const bool gathered = is_half(y.dtype) && kernels::worth_gathering(p);
+      s->gathered.push_back(gathered);
+      s->fns.push_back(kernels::binary(op_, elem(y.dtype), gathered ? kernels::BinaryShape::vector_vector : p.shape()));
       if (!s->fns.back()) return not_implemented("element type {} has no kernel", dtype_name(y.dtype));
     }
     return std::unique_ptr<KernelState>(std::move(s));
@@ -94,7 +99,11 @@ class VariadicKernel final : public Kernel {
       const void* a = k == 0 && !s.expand_first ? in[0] : y.data;
       const void* b = in[k + 1];
       ctx.parallel_for(y.count, grain, [&](int64_t begin, int64_t end) {
-        kernels::broadcast_binary(s.plans[k], begin, end, s.fns[k], a, b, y.data, size, size);
+        if (s.gathered[k])
+          kernels::broadcast_gathered(s.plans[k], begin, end, s.fns[k], static_cast<const uint16_t*>(a),
+                                      static_cast<const uint16_t*>(b), y.data, size);
+        else
+          kernels::broadcast_binary(s.plans[k], begin, end, s.fns[k], a, b, y.data, size, size);
       });
     }
     return mean_ && ctx.inputs() > 1 ? divide(ctx, y, ctx.inputs()) : Status{};

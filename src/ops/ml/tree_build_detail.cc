@@ -1,7 +1,12 @@
 // From the attributes of tree ensembles to the arrays that tree_detail.cc walks.
 #include <cmath>
+#include <cstddef>
+#include <cstring>
 #include <limits>
+#include <numeric>
 
+#include "base/hash.h"
+#include "base/large_pages.h"
 #include "kernels/convert.h"
 #include "ops/dispatch.h"
 #include "ops/ml/tree_detail.h"
@@ -33,38 +38,89 @@ Status same_size(size_t have, size_t want, const char* name) {
   return invalid_argument("attribute {} has {} entries, {} are expected", name, have, want);
 }
 
+// The list of an attribute, which the node keeps; empty when it is left out.
+template <class List>
+const List& list_of(const ir::Node& n, std::string_view name) {
+  static const List kNone;
+  const ir::Attr* a = n.find_attr(name);
+  const List* list = a ? a->get<List>() : nullptr;
+  return list ? *list : kNone;
+}
+const ir::Attr::Ints& ints_of(const ir::Node& n, std::string_view name) { return list_of<ir::Attr::Ints>(n, name); }
+
+Result<int32_t> feature_of(int64_t feature) {
+  if (feature < 0 || feature > INT32_MAX) return invalid_argument("a node looks at feature {}", feature);
+  return static_cast<int32_t>(feature);
+}
+
+Status same_votes(size_t count) {
+  if (count <= static_cast<size_t>(kMaxNodes)) return {};
+  return invalid_argument("{} votes of leaves are too many", count);
+}
+
 // Where node (tree, id) stands. Ids of a tree usually count up from some number, tree after tree.
 class NodeIndex {
  public:
-  NodeIndex(const std::vector<int64_t>& trees, const std::vector<int64_t>& ids) {
-    entries_.reserve(ids.size());
-    for (size_t i = 0; i < ids.size(); ++i) entries_.push_back({trees[i], ids[i], static_cast<int64_t>(i)});
-    if (!std::is_sorted(entries_.begin(), entries_.end(), before)) std::sort(entries_.begin(), entries_.end(), before);
+  NodeIndex(const std::vector<int64_t>& trees, const std::vector<int64_t>& ids) : trees_(trees), ids_(ids) {
+    bool sorted = true;
+    for (size_t i = 1; i < ids.size() && sorted; ++i)
+      sorted = trees[i - 1] != trees[i] ? trees[i - 1] < trees[i] : ids[i - 1] <= ids[i];
+    if (sorted) return;
+    order_.resize(ids.size());
+    std::iota(order_.begin(), order_.end(), size_t{0});
+    std::sort(order_.begin(), order_.end(), [&](size_t a, size_t b) {
+      return trees_[a] != trees_[b] ? trees_[a] < trees_[b] : ids_[a] != ids_[b] ? ids_[a] < ids_[b] : a < b;
+    });
   }
   // -1 when there is none.
   int64_t find(int64_t tree, int64_t id, size_t near) const {
     // Ids without gaps: as far from `near` as the ids are.
-    if (near < entries_.size() && entries_[near].tree == tree) {
-      const size_t guess = near + (static_cast<size_t>(id) - static_cast<size_t>(entries_[near].id));  // may wrap
-      if (guess < entries_.size() && matches(guess, tree, id)) return entries_[guess].at;
+    if (near < ids_.size() && trees_[near] == tree) {
+      const size_t guess = near + (static_cast<size_t>(id) - static_cast<size_t>(ids_[near]));  // may wrap
+      if (guess < ids_.size() && matches(guess, tree, id)) return static_cast<int64_t>(guess);
     }
-    const auto it = std::lower_bound(entries_.begin(), entries_.end(), Entry{tree, id, 0}, before);
-    return it != entries_.end() && it->tree == tree && it->id == id ? it->at : -1;
+    size_t low = 0, high = ids_.size();
+    while (low < high) {
+      const size_t middle = (low + high) / 2, i = at(middle);
+      const bool before = trees_[i] != tree ? trees_[i] < tree : ids_[i] < id;
+      (before ? low : high) = before ? middle + 1 : middle;
+    }
+    return low < ids_.size() && matches(at(low), tree, id) ? static_cast<int64_t>(at(low)) : -1;
   }
   bool has_duplicates() const {
-    for (size_t i = 1; i < entries_.size(); ++i)
-      if (matches(i, entries_[i - 1].tree, entries_[i - 1].id)) return true;
+    for (size_t i = 1; i < ids_.size(); ++i)
+      if (matches(at(i), trees_[at(i - 1)], ids_[at(i - 1)])) return true;
     return false;
   }
 
  private:
-  struct Entry {
-    int64_t tree, id, at;
-  };
-  static bool before(const Entry& a, const Entry& b) { return a.tree != b.tree ? a.tree < b.tree : a.id < b.id; }
-  bool matches(size_t i, int64_t tree, int64_t id) const { return entries_[i].tree == tree && entries_[i].id == id; }
-  std::vector<Entry> entries_;
+  size_t at(size_t i) const { return order_.empty() ? i : order_[i]; }
+  bool matches(size_t i, int64_t tree, int64_t id) const { return trees_[i] == tree && ids_[i] == id; }
+  const std::vector<int64_t>&trees_, &ids_;
+  std::vector<size_t> order_;  // empty: sorted as they are
 };
+
+// Where the arrays of an image begin, and behind the last one its end.
+struct ImageLayout {
+  uint64_t begin[9];
+  uint64_t size = 0;
+};
+
+template <class Header>
+Result<ImageLayout> layout_of(const Header& h, size_t value, size_t vote) {
+  const uint64_t counts[] = {h.slots, h.slots, h.trees, h.trees, h.values, h.leaves, h.vote_begins, h.votes};
+  const uint64_t sizes[] = {value, h.narrow ? uint64_t{4} : uint64_t{8}, 4, 4, value, 4, 4, vote};
+  ImageLayout out;
+  uint64_t at = (sizeof(Header) + 63) / 64 * 64;
+  for (int i = 0; i < 8; ++i) {
+    if (counts[i] > static_cast<uint64_t>(kMaxNodes) * 4)
+      return error(Code::fail, "trees with a list of {} entries", counts[i]);
+    out.begin[i] = at;
+    at += (counts[i] * sizes[i] + 63) / 64 * 64;
+  }
+  out.begin[8] = out.size = at;
+  return out;
+}
 
 // The largest T that is <= v (below: < v). NaN when there is none.
 template <class T>
@@ -84,16 +140,16 @@ T below(double v) {
 
 Result<std::vector<double>> read_tree_values(const ir::Node& n, const std::string& name) {
   if (const Tensor* t = n.tensor_attr(name + "_as_tensor"); t && t->count() > 0) return doubles(*t);
-  const auto floats = n.floats(name);
+  const auto& floats = list_of<ir::Attr::Floats>(n, name);
   return std::vector<double>(floats.begin(), floats.end());
 }
 
 Result<TreeSpec> read_trees(const ir::Node& n, const std::string& votes) {
   TreeSpec s;
-  const auto trees = n.ints("nodes_treeids"), ids = n.ints("nodes_nodeids"), features = n.ints("nodes_featureids"),
-             yes = n.ints("nodes_truenodeids"), no = n.ints("nodes_falsenodeids"),
-             missing = n.ints("nodes_missing_value_tracks_true");
-  const auto modes = n.strings("nodes_modes");
+  const auto &trees = ints_of(n, "nodes_treeids"), &ids = ints_of(n, "nodes_nodeids"),
+             &features = ints_of(n, "nodes_featureids"), &yes = ints_of(n, "nodes_truenodeids"),
+             &no = ints_of(n, "nodes_falsenodeids"), &missing = ints_of(n, "nodes_missing_value_tracks_true");
+  const auto& modes = list_of<ir::Attr::Strings>(n, "nodes_modes");
   TRN_ASSIGN(const auto values, read_tree_values(n, "nodes_values"));
   const size_t count = ids.size();
   if (static_cast<int64_t>(count) > kMaxNodes) return invalid_argument("{} tree nodes are too many", count);
@@ -106,17 +162,23 @@ Result<TreeSpec> read_trees(const ir::Node& n, const std::string& votes) {
   if (!missing.empty()) TRN_TRY(same_size(missing.size(), count, "nodes_missing_value_tracks_true"));
   const NodeIndex index(trees, ids);
   if (index.has_duplicates()) return invalid_argument("attributes nodes_treeids and nodes_nodeids name one node twice");
-  s.nodes.resize(count);
+  reserve_by_large_pages(s.nodes, count);
   std::vector<uint8_t> is_child(count, 0);
+  std::string_view last = "LEAF";  // modes mostly repeat: most forests have two
+  TreeMode last_mode = TreeMode::leaf;
   for (size_t i = 0; i < count; ++i) {
-    TreeSpec::Node& node = s.nodes[i];
-    TRN_ASSIGN(node.mode, mode_of(modes[i]));
-    node.feature = features[i];
+    TreeSpec::Node& node = s.nodes.emplace_back();
+    if (modes[i] == "LEAF") continue;
+    if (modes[i] != last) {
+      TRN_ASSIGN(last_mode, mode_of(modes[i]));
+      last = modes[i];
+    }
+    node.mode = last_mode;
+    TRN_ASSIGN(node.feature, feature_of(features[i]));
     node.value = values[i];
     node.missing_true = !missing.empty() && missing[i] != 0;
-    if (node.mode == TreeMode::leaf) continue;
-    node.yes = index.find(trees[i], yes[i], i);
-    node.no = index.find(trees[i], no[i], i);
+    node.yes = static_cast<int32_t>(index.find(trees[i], yes[i], i));
+    node.no = static_cast<int32_t>(index.find(trees[i], no[i], i));
     if (node.yes < 0 || node.no < 0)
       return invalid_argument("node {} of tree {} has the children {} and {}: one of them is no node of this tree",
                               ids[i], trees[i], yes[i], no[i]);
@@ -134,25 +196,26 @@ Result<TreeSpec> read_trees(const ir::Node& n, const std::string& votes) {
     if ((i == 0 || trees[i] != trees[i - 1]) && !std::binary_search(seen.begin(), seen.end(), trees[i]))
       return invalid_argument("tree {} has no root: every node of it is the child of another", trees[i]);
 
-  const auto vote_trees = n.ints(votes + "_treeids"), vote_ids = n.ints(votes + "_nodeids"),
-             vote_targets = n.ints(votes + "_ids");
+  const auto &vote_trees = ints_of(n, votes + "_treeids"), &vote_ids = ints_of(n, votes + "_nodeids"),
+             &vote_targets = ints_of(n, votes + "_ids");
   TRN_ASSIGN(const auto weights, read_tree_values(n, votes + "_weights"));
+  TRN_TRY(same_votes(vote_ids.size()));
   TRN_TRY(same_size(vote_trees.size(), vote_ids.size(), (votes + "_treeids").c_str()));
   TRN_TRY(same_size(vote_targets.size(), vote_ids.size(), (votes + "_ids").c_str()));
   TRN_TRY(same_size(weights.size(), vote_ids.size(), (votes + "_weights").c_str()));
   // Votes by leaf, in their order: count, then place.
-  std::vector<int64_t> owner(vote_ids.size());
+  std::vector<int32_t> owner(vote_ids.size());
   for (size_t v = 0, near = 0; v < owner.size(); ++v) {
-    owner[v] = index.find(vote_trees[v], vote_ids[v], near);
+    owner[v] = static_cast<int32_t>(index.find(vote_trees[v], vote_ids[v], near));
     if (owner[v] < 0)
       return invalid_argument("{}_nodeids names node {} of tree {}, which does not exist", votes, vote_ids[v],
                               vote_trees[v]);
     near = static_cast<size_t>(owner[v]);
     ++s.nodes[near].end;
   }
-  int64_t at = 0;
+  int32_t at = 0;
   for (TreeSpec::Node& node : s.nodes) {
-    const int64_t n_votes = node.end;
+    const int32_t n_votes = node.end;
     node.begin = node.end = at;
     at += n_votes;
   }
@@ -164,10 +227,10 @@ Result<TreeSpec> read_trees(const ir::Node& n, const std::string& votes) {
 
 Result<TreeSpec> read_tree_ensemble(const ir::Node& n) {
   TreeSpec s;
-  const auto features = n.ints("nodes_featureids"), yes = n.ints("nodes_truenodeids"),
-             no = n.ints("nodes_falsenodeids"), yes_leaf = n.ints("nodes_trueleafs"),
-             no_leaf = n.ints("nodes_falseleafs"), missing = n.ints("nodes_missing_value_tracks_true"),
-             targets = n.ints("leaf_targetids");
+  const auto &features = ints_of(n, "nodes_featureids"), &yes = ints_of(n, "nodes_truenodeids"),
+             &no = ints_of(n, "nodes_falsenodeids"), &yes_leaf = ints_of(n, "nodes_trueleafs"),
+             &no_leaf = ints_of(n, "nodes_falseleafs"), &missing = ints_of(n, "nodes_missing_value_tracks_true"),
+             &targets = ints_of(n, "leaf_targetids");
   const Tensor *modes = n.tensor_attr("nodes_modes"), *splits = n.tensor_attr("nodes_splits"),
                *leaf_weights = n.tensor_attr("leaf_weights"), *members = n.tensor_attr("membership_values");
   if (!modes || !splits || !leaf_weights)
@@ -178,6 +241,7 @@ Result<TreeSpec> read_tree_ensemble(const ir::Node& n) {
   TRN_ASSIGN(const auto weights, doubles(*leaf_weights));
   if (members) {
     TRN_ASSIGN(s.members, doubles(*members));
+    TRN_TRY(same_votes(s.members.size()));
   }
   const size_t count = features.size(), leaves = targets.size();
   if (static_cast<int64_t>(count + leaves) > kMaxNodes)
@@ -199,28 +263,28 @@ Result<TreeSpec> read_tree_ensemble(const ir::Node& n) {
     if (mode >= static_cast<uint8_t>(TreeMode::leaf))
       return invalid_argument("attribute nodes_modes has an entry {}", mode);
     node.mode = static_cast<TreeMode>(mode);
-    node.feature = features[i];
+    TRN_ASSIGN(node.feature, feature_of(features[i]));
     node.value = values[i];
     node.missing_true = !missing.empty() && missing[i] != 0;
-    const auto child = [&](int64_t id, bool leaf) -> Result<int64_t> {
+    const auto child = [&](int64_t id, bool leaf) -> Result<int32_t> {
       if (id < 0 || id >= static_cast<int64_t>(leaf ? leaves : count))
         return invalid_argument("node {} has the {} {} as child, there are {}", i, leaf ? "leaf" : "node", id,
                                 leaf ? leaves : count);
-      return leaf ? static_cast<int64_t>(count) + id : id;
+      return static_cast<int32_t>(leaf ? static_cast<int64_t>(count) + id : id);
     };
     TRN_ASSIGN(node.yes, child(yes[i], yes_leaf[i] != 0));
     TRN_ASSIGN(node.no, child(no[i], no_leaf[i] != 0));
     if (node.mode != TreeMode::member) continue;
     if (member >= s.members.size())
       return invalid_argument("attribute membership_values has fewer sets than there are nodes that need one");
-    node.begin = static_cast<int64_t>(member);
+    node.begin = static_cast<int32_t>(member);
     while (member < s.members.size() && !std::isnan(s.members[member])) ++member;
-    node.end = static_cast<int64_t>(member);
+    node.end = static_cast<int32_t>(member);
     ++member;  // the NaN behind a set; the last set may go without
   }
   for (size_t i = 0; i < leaves; ++i) {
-    s.nodes[count + i].begin = static_cast<int64_t>(i);
-    s.nodes[count + i].end = static_cast<int64_t>(i) + 1;
+    s.nodes[count + i].begin = static_cast<int32_t>(i);
+    s.nodes[count + i].end = static_cast<int32_t>(i) + 1;
     s.votes.push_back({targets[i], weights[i]});
   }
   for (int64_t r : n.ints("tree_roots")) {
@@ -236,23 +300,73 @@ Result<TreeSpec> read_tree_ensemble(const ir::Node& n) {
   return s;
 }
 
+std::span<const std::string_view> tree_lists() {
+  static constexpr std::string_view kLists[] = {
+      "nodes_treeids",     "nodes_nodeids",      "nodes_featureids",
+      "nodes_truenodeids", "nodes_falsenodeids", "nodes_missing_value_tracks_true",
+      "nodes_modes",       "nodes_values",       "nodes_hitrates",
+      "target_treeids",    "target_nodeids",     "target_ids",
+      "target_weights",    "class_treeids",      "class_nodeids",
+      "class_ids",         "class_weights",      "nodes_trueleafs",
+      "nodes_falseleafs",  "leaf_targetids",     "tree_roots"};
+  return kLists;
+}
+
+TreeNotes notes_of(const TreeSpec& spec) {
+  TreeNotes notes;
+  notes.all_positive = std::all_of(spec.votes.begin(), spec.votes.end(), [](const auto& v) { return v.weight >= 0; });
+  if (spec.votes.empty()) return notes;
+  const int64_t first = spec.votes[0].target;
+  if (first >= 0 && first <= INT32_MAX &&
+      std::all_of(spec.votes.begin(), spec.votes.end(), [&](const auto& v) { return v.target == first; }))
+    notes.only_target = static_cast<int32_t>(first);
+  return notes;
+}
+
+// What an image begins with. The arrays follow in the order of the counts, each at a multiple of 64.
+template <class T>
+struct TreeEngine<T>::Header {
+  static constexpr uint64_t kMark = 0x31736565'72746e72u + sizeof(T);
+  uint64_t mark = kMark;
+  Hash128 hash{};  // of all behind it
+  int64_t targets = 1, max_feature = -1;
+  uint64_t slots = 0, trees = 0, values = 0, leaves = 0, vote_begins = 0, votes = 0;
+  int32_t only_target = -1;
+  TreeAggregate aggregate = TreeAggregate::sum;
+  uint8_t narrow = 0, single = 0, all_positive = 0;
+  static constexpr size_t kHashed = 24;  // where what is hashed begins
+};
+
 // Turns every node into comparisons x > threshold, then lays each tree out breadth first.
 template <class T>
 class TreeEngine<T>::Builder {
  public:
-  Builder(const TreeSpec& spec, TreeEngine& engine) : spec_(spec), e_(engine) {}
+  explicit Builder(const TreeSpec& spec) : spec_(spec) {}
 
-  Status build() {
-    e_.targets_ = spec_.targets;
-    e_.aggregate_ = spec_.aggregate;
+  Result<Tensor> build() {
+    static_assert(offsetof(Header, targets) == Header::kHashed);
+    h_.targets = spec_.targets;
+    h_.aggregate = spec_.aggregate;
+    const TreeNotes notes = notes_of(spec_);
+    h_.only_target = notes.only_target;
+    h_.all_positive = notes.all_positive;
     if (spec_.targets < 1 || spec_.targets > (1 << 20)) return invalid_argument("there are {} targets", spec_.targets);
-    e_.single_ = spec_.targets == 1;
+    h_.single = spec_.targets == 1;
     for (const TreeSpec::Vote& v : spec_.votes)
       if (v.target < 0 || v.target >= spec_.targets)
         return invalid_argument("a leaf votes for target {}, there are {}", v.target, spec_.targets);
+    reserve_by_large_pages(entry_, spec_.nodes.size());
     entry_.assign(spec_.nodes.size(), kNone);
+    size_t inner = 0;
+    for (const TreeSpec::Node& n : spec_.nodes) inner += n.mode != TreeMode::leaf;
+    reserve_by_large_pages(splits_, inner);
     for (size_t i = 0; i < spec_.nodes.size(); ++i) TRN_TRY(split(static_cast<int64_t>(i)));
     place_.assign(splits_.size(), UINT32_MAX);
+    const size_t slots = spec_.roots.size() + 2 * splits_.size() + kernels::kTreePadding;
+    reserve_by_large_pages(threshold_, slots);
+    reserve_by_large_pages(links_, slots);
+    reserve_by_large_pages(leaf_, slots);
+    leaves_.reserve(spec_.nodes.size() - inner);
     int64_t largest = 0;
     for (int64_t root : spec_.roots) {
       const size_t first = threshold_.size();
@@ -260,40 +374,67 @@ class TreeEngine<T>::Builder {
       largest = std::max(largest, static_cast<int64_t>(threshold_.size() - first));
     }
     // Votes by leaf.
-    e_.vote_begin_.push_back(0);
+    std::vector<Vote> votes;
+    std::vector<uint32_t> vote_begin;
+    std::vector<T> value;
+    votes.reserve(spec_.votes.size());
+    vote_begin.reserve(leaves_.size() + 1);
+    vote_begin.push_back(0);
     for (int64_t leaf : leaves_) {
       const TreeSpec::Node& node = spec_.nodes[static_cast<size_t>(leaf)];
       for (int64_t v = node.begin; v < node.end; ++v) {
         const TreeSpec::Vote& vote = spec_.votes[static_cast<size_t>(v)];
-        e_.votes_.push_back({static_cast<int32_t>(vote.target), static_cast<T>(vote.weight)});
+        votes.push_back({static_cast<int32_t>(vote.target), static_cast<T>(vote.weight)});
       }
-      e_.vote_begin_.push_back(static_cast<uint32_t>(e_.votes_.size()));
-      if (node.end - node.begin != 1) e_.single_ = false;
+      vote_begin.push_back(static_cast<uint32_t>(votes.size()));
+      if (node.end - node.begin != 1) h_.single = 0;
     }
-    if (e_.single_) {
-      e_.value_.resize(leaf_.size());
+    if (h_.single) {
+      value.resize(leaf_.size());
       for (size_t i = 0; i < leaf_.size(); ++i)
-        e_.value_[i] = e_.votes_.empty() || leaf_[i] == UINT32_MAX ? T{0} : e_.votes_[leaf_[i]].weight;
-      e_.votes_.clear();
-      e_.vote_begin_.clear();
+        value[i] = votes.empty() || leaf_[i] == UINT32_MAX ? T{0} : votes[leaf_[i]].weight;
+      votes.clear();
+      vote_begin.clear();
+      leaf_.clear();
     } else {
       for (uint32_t& l : leaf_) l = l == UINT32_MAX ? 0 : l;
-      e_.leaf_ = std::move(leaf_);
     }
-    e_.narrow_ = largest <= 65536 && e_.max_feature_ < (1 << kernels::kTreeFeatureBits<uint32_t>);
-    const auto fill = [&](auto& forest) {
-      using Link = typename std::remove_reference_t<decltype(forest)>::Type;
-      forest.threshold = std::move(threshold_);
-      forest.threshold.resize(forest.threshold.size() + kernels::kTreePadding);
-      forest.link.reserve(forest.threshold.size());
-      for (const Slot& s : links_) forest.link.push_back(kernels::tree_link<Link>(s.feature, s.nan_second, s.child));
-      forest.link.resize(forest.threshold.size());
+    h_.narrow = largest <= 65536 && h_.max_feature < (1 << kernels::kTreeFeatureBits<uint32_t>);
+    threshold_.resize(threshold_.size() + kernels::kTreePadding);
+    h_.slots = threshold_.size();
+    h_.trees = first_.size();
+    h_.values = value.size();
+    h_.leaves = leaf_.size();
+    h_.vote_begins = vote_begin.size();
+    h_.votes = votes.size();
+    TRN_ASSIGN(const ImageLayout at, layout_of(h_, sizeof(T), sizeof(Vote)));
+    const int64_t dims[] = {static_cast<int64_t>(at.size)};
+    TRN_ASSIGN(Tensor image, Tensor::allocate(DType::u8, dims));
+    auto* const to = image.data<std::byte>();
+    const auto put = [&](int part, const auto& list) {
+      std::byte* begin = to + at.begin[part];
+      const size_t bytes = list.size() * sizeof(list[0]), room = at.begin[part + 1] - at.begin[part];
+      if (bytes > 0) std::memcpy(begin, list.data(), bytes);
+      std::memset(begin + bytes, 0, room - bytes);
     };
-    if (e_.narrow_)
-      fill(e_.small_);
-    else
-      fill(e_.large_);
-    return {};
+    const auto put_links = [&]<class Link>(Link) {
+      auto* links = reinterpret_cast<Link*>(to + at.begin[1]);
+      for (const Slot& s : links_) *links++ = kernels::tree_link<Link>(s.feature, s.nan_second, s.child);
+      std::memset(links, 0, static_cast<size_t>(to + at.begin[2] - reinterpret_cast<std::byte*>(links)));
+    };
+    put(0, threshold_);
+    h_.narrow ? put_links(uint32_t{}) : put_links(uint64_t{});
+    put(2, first_);
+    put(3, steps_);
+    put(4, value);
+    put(5, leaf_);
+    put(6, vote_begin);
+    put(7, votes);
+    std::memset(to, 0, at.begin[0]);
+    std::memcpy(to, &h_, sizeof h_);
+    h_.hash = hash128(std::span<const std::byte>(to, at.size).subspan(Header::kHashed));
+    std::memcpy(to, &h_, sizeof h_);
+    return image;
   }
 
  private:
@@ -338,8 +479,7 @@ class TreeEngine<T>::Builder {
       entry = ~i;
       return {};
     }
-    if (n.feature < 0 || n.feature > INT32_MAX) return invalid_argument("a node looks at feature {}", n.feature);
-    e_.max_feature_ = std::max(e_.max_feature_, n.feature);
+    h_.max_feature = std::max<int64_t>(h_.max_feature, n.feature);
     const Ref yes{n.yes, true}, no{n.no, true};
     switch (n.mode) {
       case TreeMode::leq:
@@ -385,7 +525,7 @@ class TreeEngine<T>::Builder {
   Status lay_out(int64_t root) {
     const auto first = static_cast<uint32_t>(threshold_.size());
     if (threshold_.size() > static_cast<size_t>(kMaxNodes)) return invalid_argument("the trees have too many nodes");
-    e_.first_.push_back(first);
+    first_.push_back(first);
     constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
     std::vector<std::pair<int64_t, uint32_t>> queue{{root, 0}};  // reference, slot
     std::vector<uint32_t> used;                                  // splits that this tree has placed
@@ -458,12 +598,14 @@ class TreeEngine<T>::Builder {
         depth[k] = -2;
       }
     }
-    e_.steps_.push_back(depth[0]);
+    steps_.push_back(depth[0]);
     return {};
   }
 
   const TreeSpec& spec_;
-  TreeEngine& e_;
+  Header h_;
+  std::vector<uint32_t> first_;
+  std::vector<int32_t> steps_;
   std::vector<Split> splits_;
   std::vector<int64_t> entry_;   // of each node of the spec: a split, or ~node for a leaf
   std::vector<uint32_t> place_;  // of each split in the current tree
@@ -474,13 +616,50 @@ class TreeEngine<T>::Builder {
 };
 
 template <class T>
-Result<TreeEngine<T>> TreeEngine<T>::make(const TreeSpec& spec) {
+Result<Tensor> TreeEngine<T>::image_of(const TreeSpec& spec) {
+  return Builder(spec).build();
+}
+
+template <class T>
+Result<TreeEngine<T>> TreeEngine<T>::open(Tensor image) {
+  const auto wrong = [] { return error(Code::fail, "the image of the trees is not whole"); };
+  Header h;
+  const std::span all(image.data<const std::byte>(), image.bytes());
+  if (all.size() < sizeof h) return wrong();
+  std::memcpy(&h, all.data(), sizeof h);
+  if (h.mark != Header::kMark) return wrong();
+  const auto layout = layout_of(h, sizeof(T), sizeof(Vote));
+  if (!layout.ok() || layout->size != all.size() || h.hash != hash128(all.subspan(Header::kHashed))) return wrong();
   TreeEngine e;
-  TRN_TRY(Builder(spec, e).build());
+  const auto list = [&]<class X>(std::span<const X>& to, int part, uint64_t count) {
+    to = {reinterpret_cast<const X*>(all.data() + layout->begin[part]), static_cast<size_t>(count)};
+  };
+  e.targets_ = h.targets;
+  e.max_feature_ = h.max_feature;
+  e.aggregate_ = h.aggregate;
+  e.narrow_ = h.narrow != 0;
+  e.single_ = h.single != 0;
+  e.notes_ = {h.all_positive != 0, h.only_target};
+  if (e.narrow_) {
+    list(e.small_.threshold, 0, h.slots);
+    list(e.small_.link, 1, h.slots);
+  } else {
+    list(e.large_.threshold, 0, h.slots);
+    list(e.large_.link, 1, h.slots);
+  }
+  list(e.first_, 2, h.trees);
+  list(e.steps_, 3, h.trees);
+  list(e.value_, 4, h.values);
+  list(e.leaf_, 5, h.leaves);
+  list(e.vote_begin_, 6, h.vote_begins);
+  list(e.votes_, 7, h.votes);
+  e.image_ = std::move(image);
   return e;
 }
 
-template Result<TreeEngine<float>> TreeEngine<float>::make(const TreeSpec&);
-template Result<TreeEngine<double>> TreeEngine<double>::make(const TreeSpec&);
+template Result<Tensor> TreeEngine<float>::image_of(const TreeSpec&);
+template Result<Tensor> TreeEngine<double>::image_of(const TreeSpec&);
+template Result<TreeEngine<float>> TreeEngine<float>::open(Tensor);
+template Result<TreeEngine<double>> TreeEngine<double>::open(Tensor);
 
 }  // namespace trunnion::ops

@@ -11,6 +11,9 @@ constexpr int64_t kLanes = 8;         // rows that walk together at least
 constexpr int64_t kFewRows = 5;       // fewer than these walk many trees at once instead
 constexpr int64_t kBytes = 24 << 10;  // of x that walk one tree before the next: what stays in the cache
 constexpr int64_t kTreesAtOnce = 64;
+constexpr int64_t kSharedSteps = 2500;  // of one row, about 3 ns each: from so many on, threads share its trees
+constexpr int64_t kOnStack = 1024;      // scores
+constexpr int64_t kSlots = 8192;        // trees whose ends are kept on the stack
 
 }  // namespace
 
@@ -24,6 +27,8 @@ template <class T>
 void TreeEngine<T>::run(KernelContext& ctx, const T* x, int64_t rows, int64_t columns, Finish finish) const {
   int64_t steps = 1;
   for (int s : steps_) steps += s;
+  const bool few = rows < kFewRows && targets_ <= kOnStack && static_cast<int64_t>(first_.size()) <= kSlots;
+  if (few && ctx.threads() > 1 && steps > kSharedSteps) return run_few(ctx, x, rows, columns, steps, finish);
   // About 2 ns for a step of a row; pieces of 20 us at least, and enough of them for all threads.
   const int64_t least = std::max<int64_t>(kLanes, 10'000 / steps), share = (rows + ctx.threads() - 1) / ctx.threads();
   const int64_t piece = std::clamp<int64_t>((share + 15) / 16 * 16, least, std::max(least, kRows));
@@ -35,9 +40,45 @@ void TreeEngine<T>::run(KernelContext& ctx, const T* x, int64_t rows, int64_t co
   });
 }
 
+// Row by row: threads find where a row ends in their trees, and then the trees are added in their order.
+template <class T>
+void TreeEngine<T>::run_few(KernelContext& ctx, const T* x, int64_t rows, int64_t columns, int64_t steps,
+                            Finish finish) const {
+  uint32_t slot[kSlots];
+  T scores[kOnStack];
+  uint8_t voted[kOnStack];
+  const auto trees = static_cast<int64_t>(first_.size());
+  const int64_t groups = (trees + kTreesAtOnce - 1) / kTreesAtOnce;
+  const int64_t grain = std::max<int64_t>(1, kSharedSteps / 2 * groups / steps);
+  const auto ends = [&](const auto& forest, const T* from) {
+    ctx.parallel_for(groups, grain, [&](int64_t begin, int64_t end) {
+      const int64_t last = std::min(end * kTreesAtOnce, trees);
+      for (int64_t t = begin * kTreesAtOnce; t < last; t += kTreesAtOnce)
+        walk_trees(forest, from, columns, t, std::min(kTreesAtOnce, last - t), slot + t);
+    });
+  };
+  for (int64_t r = 0; r < rows; ++r) {
+    std::fill_n(scores, targets_, T{0});
+    std::fill_n(voted, targets_, uint8_t{0});
+    narrow_ ? ends(small_, x + r * columns) : ends(large_, x + r * columns);
+    for (int64_t t = 0; t < trees; ++t) add([&](int64_t) { return slot[t]; }, 1, scores, voted);
+    if (aggregate_ == TreeAggregate::average)
+      for (int64_t i = 0; i < targets_; ++i) scores[i] /= static_cast<T>(trees);
+    finish(r, 1, scores, single_ ? nullptr : voted);
+  }
+}
+
+template <class T>
+template <class Link>
+void TreeEngine<T>::walk_trees(const Forest<Link>& f, const T* x, int64_t columns, int64_t tree, int64_t n,
+                               uint32_t* slot) const {
+  const int steps = *std::max_element(steps_.begin() + tree, steps_.begin() + tree + n);
+  kernels::tree_walk<T, Link>().trees(f.threshold.data(), f.link.data(), first_.data() + tree, n, x, steps,
+                                      kernels::any_nan(x, columns), slot);
+}
+
 template <class T>
 void TreeEngine<T>::run_rows(const T* x, int64_t rows, int64_t columns, Finish finish, int64_t row) const {
-  constexpr int64_t kOnStack = 1024;
   T few[kOnStack];
   uint8_t few_voted[kOnStack];
   std::vector<T> many;

@@ -103,22 +103,23 @@ class TreeClassifier final : public Kernel {
 
 template <class T>
 Result<std::unique_ptr<Kernel>> make_typed(const ir::Node& n) {
-  TRN_ASSIGN(TreeSpec spec, read_trees(n, "class"));
   Rules rules;
   TRN_ASSIGN(rules.labels, labels_of(n));
   TRN_ASSIGN(rules.transform, post_transform(n.attr("post_transform", "NONE")));
   TRN_ASSIGN(const auto base, read_tree_values(n, "base_values"));
   rules.base.assign(base.begin(), base.end());
-  spec.targets = rules.labels.count();
-  if (!base.empty() && base.size() != 1 && static_cast<int64_t>(base.size()) != spec.targets)
-    return invalid_argument("attribute base_values has {} entries, there are {} classes", base.size(), spec.targets);
-  rules.all_positive = std::all_of(spec.votes.begin(), spec.votes.end(), [](const auto& v) { return v.weight >= 0; });
-  if (spec.targets == 2 && base.size() != 2 && !spec.votes.empty()) {
-    const int64_t first = spec.votes[0].target;
-    if (std::all_of(spec.votes.begin(), spec.votes.end(), [&](const auto& v) { return v.target == first; }))
-      rules.only_class = static_cast<int>(first);
-  }
-  TRN_ASSIGN(auto engine, TreeEngine<T>::make(spec));
+  const int64_t classes = rules.labels.count();
+  if (!base.empty() && base.size() != 1 && static_cast<int64_t>(base.size()) != classes)
+    return invalid_argument("attribute base_values has {} entries, there are {} classes", base.size(), classes);
+  const auto make = [&]() -> Result<Tensor> {
+    TRN_ASSIGN(TreeSpec spec, read_trees(n, "class"));
+    spec.targets = classes;
+    return TreeEngine<T>::image_of(spec);
+  };
+  TRN_ASSIGN(Tensor image, pack_lists(n, sizeof(T) == 8 ? "trees f64" : "trees f32", tree_lists(), make));
+  TRN_ASSIGN(auto engine, TreeEngine<T>::open(std::move(image)));
+  rules.all_positive = engine.notes().all_positive;
+  if (classes == 2 && base.size() != 2) rules.only_class = engine.notes().only_target;
   return std::unique_ptr<Kernel>(new TreeClassifier<T>(std::move(engine), std::move(rules)));
 }
 

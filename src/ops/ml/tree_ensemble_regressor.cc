@@ -99,12 +99,17 @@ class TreeRegressor final : public Kernel {
 
 template <class T>
 Result<std::unique_ptr<Kernel>> make_typed(const ir::Node& n) {
-  TRN_ASSIGN(const TreeSpec spec, read(n));
   TRN_ASSIGN(const PostTransform transform, read_transform(n));
   TRN_ASSIGN(const auto base, read_tree_values(n, "base_values"));
-  if (!base.empty() && base.size() != 1 && static_cast<int64_t>(base.size()) != spec.targets)
-    return invalid_argument("attribute base_values has {} entries, there are {} targets", base.size(), spec.targets);
-  TRN_ASSIGN(auto engine, TreeEngine<T>::make(spec));
+  const int64_t targets = n.attr("n_targets", 1);
+  if (!base.empty() && base.size() != 1 && static_cast<int64_t>(base.size()) != targets)
+    return invalid_argument("attribute base_values has {} entries, there are {} targets", base.size(), targets);
+  const auto make = [&]() -> Result<Tensor> {
+    TRN_ASSIGN(const TreeSpec spec, read(n));
+    return TreeEngine<T>::image_of(spec);
+  };
+  TRN_ASSIGN(Tensor image, pack_lists(n, sizeof(T) == 8 ? "trees f64" : "trees f32", tree_lists(), make));
+  TRN_ASSIGN(auto engine, TreeEngine<T>::open(std::move(image)));
   return std::unique_ptr<Kernel>(
       new TreeRegressor<T>(std::move(engine), transform, std::vector<T>(base.begin(), base.end())));
 }

@@ -135,11 +135,16 @@ class Col2ImKernel final : public Kernel {
 
   template <class T>
   static void add(const std::vector<Axis>& axes, const T* x, T* y, int64_t taps, int64_t blocks) {
-    for (int64_t t = 0; t < taps; ++t)
-      for (int64_t b = 0; b < blocks; ++b, ++x) {
-        int64_t tap = t, block = b, at = 0, step = 1;
+    // Rows of blocks along the innermost axis; those whose pixel lies in the picture are neighbours.
+    const Axis& last = axes.back();
+    for (int64_t t = 0; t < taps; ++t) {
+      const int64_t shift = t % last.block * last.dilation - last.pad;
+      const int64_t first = shift >= 0 ? 0 : (-shift + last.stride - 1) / last.stride;
+      const int64_t end = shift >= last.image ? 0 : std::min(last.blocks, (last.image - 1 - shift) / last.stride + 1);
+      for (int64_t b = 0; b < blocks; b += last.blocks, x += last.blocks) {
+        int64_t tap = t / last.block, block = b / last.blocks, at = shift, step = last.image;
         bool inside = true;
-        for (size_t d = axes.size(); d-- > 0;) {
+        for (size_t d = axes.size() - 1; d-- > 0;) {
           const Axis& a = axes[d];
           const int64_t c = block % a.blocks * a.stride - a.pad + tap % a.block * a.dilation;
           inside &= c >= 0 && c < a.image;
@@ -149,13 +154,22 @@ class Col2ImKernel final : public Kernel {
           block /= a.blocks;
         }
         if (!inside) continue;
-        if constexpr (std::is_same_v<T, bool>)
-          y[at] |= *x;
-        else if constexpr (std::is_integral_v<T>)
-          y[at] = static_cast<T>(static_cast<uint64_t>(y[at]) + static_cast<uint64_t>(*x));
+        if (last.stride == 1)
+          for (int64_t k = first; k < end; ++k) add_one(y[at + k], x[k]);
         else
-          y[at] = static_cast<T>(static_cast<Compute<T>>(y[at]) + static_cast<Compute<T>>(*x));
+          for (int64_t k = first; k < end; ++k) add_one(y[at + k * last.stride], x[k]);
       }
+    }
+  }
+
+  template <class T>
+  static void add_one(T& y, T x) {
+    if constexpr (std::is_same_v<T, bool>)
+      y |= x;
+    else if constexpr (std::is_integral_v<T>)
+      y = static_cast<T>(static_cast<uint64_t>(y) + static_cast<uint64_t>(x));
+    else
+      y = static_cast<T>(static_cast<Compute<T>>(y) + static_cast<Compute<T>>(x));
   }
 
   Params p_;

@@ -229,19 +229,26 @@ Result<kernels::ConvShape> conv_shape(const ConvParams& p, std::span<const int64
 
 Result<Tensor> pack_conv(const Tensor& weights, const kernels::ConvPlan& plan) {
   const kernels::ConvShape& s = plan.shape;
-  std::vector<int64_t> numbers{
-      static_cast<int64_t>(plan.algorithm), s.winograd, plan.group_step, s.transposed, s.cin, s.cout, s.groups};
+  std::vector<int64_t> numbers{static_cast<int64_t>(plan.algorithm),
+                               s.winograd,
+                               s.bf16,
+                               plan.group_step,
+                               s.transposed,
+                               plan.channels_in,
+                               s.cout,
+                               s.groups};
   for (const auto* list : {&s.kernel, &s.stride, &s.dilation, &s.pad_begin})
     numbers.insert(numbers.end(), std::begin(*list), std::end(*list));
   if (s.transposed) numbers.insert(numbers.end(), std::begin(s.out), std::end(s.out));
-  const Packing how{.layout = "conv",
+  const Packing how{.layout = s.bf16 != 0 ? "bf16 conv" : "conv",
                     .numbers = numbers,
-                    .dtype = DType::f32,
-                    .count = plan.packed_size,
+                    .dtype = s.bf16 != 0 ? DType::bf16 : DType::f32,
+                    .count = s.bf16 != 0 ? 2 * plan.packed_size : plan.packed_size,
                     .units = plan.pack_units,
                     .any_alignment = plan.group_step == 1 && !s.transposed &&
                                      (plan.algorithm == kernels::ConvAlgorithm::gemm ||
-                                      plan.algorithm == kernels::ConvAlgorithm::indirect)};
+                                      plan.algorithm == kernels::ConvAlgorithm::indirect ||
+                                      plan.algorithm == kernels::ConvAlgorithm::winograd)};
   return pack(weights, how, [&](const Tensor& from, int64_t begin, int64_t end, void* to) {
     kernels::conv_pack(plan, from.data<float>(), begin, end, static_cast<float*>(to));
   });
@@ -277,6 +284,8 @@ Result<ConvEngine> ConvEngine::make(const ir::Node& node, ConvParams params, boo
   const int64_t winograd = node.attr("winograd", 0);
   if ((winograd == 2 || winograd == 4) && kernels::conv_winograd_fits(shape)) e.winograd_ = static_cast<int>(winograd);
   shape.winograd = e.winograd_;
+  const int64_t planes = node.attr("bf16", 0);
+  if (planes > 0 && planes <= 3 && weights.dtype() == DType::f32) shape.bf16 = e.bf16_ = static_cast<int>(planes);
   const kernels::ConvPlan plan = kernels::conv_plan(shape, 1);
   TRN_ASSIGN(e.packed_, pack_conv(weights, plan));
   return e;
@@ -294,6 +303,7 @@ Result<std::unique_ptr<KernelState>> ConvEngine::prepare(PrepareContext& ctx) co
   for (int i = 2; i < x.rank; ++i) dims.push_back(channels_last_ ? x.dim(i - 1) : x.dim(i));
   TRN_ASSIGN(kernels::ConvShape shape, conv_shape(params_, dims, c));
   shape.winograd = winograd_;
+  shape.bf16 = bf16_;
   state->plan = kernels::conv_plan(shape, ctx.threads());
   state->pixels_in = product(dims, 2, x.rank);
   state->pixels_out = y.count / (x.dim(0) * c.cout);
@@ -308,6 +318,9 @@ Result<std::unique_ptr<KernelState>> ConvEngine::prepare(PrepareContext& ctx) co
   state->needs_transpose = !channels_last_;
   state->x_offset =
       state->needs_transpose && !one_channel_in ? take(static_cast<size_t>(x.count) * sizeof(float)) : kNone;
+  const kernels::ConvPlan& plan = state->plan;
+  const int64_t pixels = x.dim(0) * state->pixels_in;
+  state->rounded_offset = plan.rounds_x ? take(static_cast<size_t>(pixels * plan.x_stride) * sizeof(float)) : kNone;
   state->y_offset =
       state->needs_transpose && !one_channel_out ? take(static_cast<size_t>(y.count) * sizeof(float)) : kNone;
   state->r_offset = state->needs_transpose && !one_channel_out && ctx.has_in(3)
@@ -327,7 +340,7 @@ Status ConvEngine::run(KernelContext& ctx) const {
   const State& s = *ctx.state<State>();
   std::byte* scratch = ctx.scratch();
   const auto buffer = [&](size_t offset) { return reinterpret_cast<float*>(scratch + offset); };
-  const int64_t batch = s.plan.shape.batch, cin = s.plan.shape.cin, cout = s.plan.shape.cout;
+  const int64_t batch = s.plan.shape.batch, cin = s.plan.channels_in, cout = s.plan.shape.cout;
 
   kernels::ConvArgs args;
   args.x = x.as<float>();
@@ -336,6 +349,14 @@ Status ConvEngine::run(KernelContext& ctx) const {
     args.x = buffer(s.x_offset);
   }
   args.x_pixel_stride = cin;
+  if (s.rounded_offset != kNone) {
+    float* rounded = buffer(s.rounded_offset);
+    const int64_t grain = std::max<int64_t>(1, (int64_t{64} << 10) / cin);
+    ctx.parallel_for(batch * s.pixels_in, grain,
+                     [&](int64_t b, int64_t e) { kernels::conv_round_x(s.plan, args.x, cin, b, e, rounded); });
+    args.x = rounded;
+    args.x_pixel_stride = s.plan.x_stride;
+  }
   args.packed = packed_.data<float>();
   if (s.packed_offset != kNone) {
     float* packed = buffer(s.packed_offset);

@@ -50,7 +50,8 @@ class ConvEngine {
   struct State final : KernelState {
     kernels::ConvPlan plan;
     int64_t pixels_in = 0, pixels_out = 0;
-    size_t x_offset = 0, y_offset = 0, r_offset = 0, packed_offset = 0, scratch_offset = 0, scratch_stride = 0;
+    size_t x_offset = 0, rounded_offset = 0, y_offset = 0, r_offset = 0, packed_offset = 0, scratch_offset = 0,
+           scratch_stride = 0;
     bool needs_transpose = false;
   };
 
@@ -66,7 +67,8 @@ class ConvEngine {
   bool channels_last_ = false;
   kernels::Epilogue activation_;
   int winograd_ = 0;  // the side of the tiles of outputs, 0: another algorithm; for constant weights only
-  Tensor packed_;     // floats; invalid when the weights are not constant
+  int bf16_ = 0;      // planes of bfloat16 that factors may be split into; likewise
+  Tensor packed_;     // floats, or pairs of bfloat16; invalid when the weights are not constant
 };
 
 // The kernel of a convolution of f32, f16 or bf16: a ConvEngine, behind the adapter where the type needs it.

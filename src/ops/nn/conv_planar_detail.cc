@@ -37,7 +37,7 @@ class PlanarConv final : public Kernel {
   Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override {
     auto state = std::make_unique<State>();
     TRN_ASSIGN(const kernels::ConvShape shape, conv_shape(params_, ctx.in(0).shape(), channels_));
-    state->plan = kernels::conv_planar_plan(shape);
+    state->plan = kernels::conv_planar_plan(shape, ctx.threads());
     state->stride = (state->plan.scratch_size + 63) / 64 * 64;
     ctx.request_scratch(state->stride * static_cast<size_t>(tile_slots(state->plan.tiles, ctx.threads())));
     return std::unique_ptr<KernelState>(std::move(state));
@@ -82,7 +82,7 @@ Result<std::unique_ptr<Kernel>> make_planar_conv(const ir::Node& node, const Con
   if (!shape) return invalid_argument("the convolution cannot run on planes");
   const Tensor& weights = node.input(1)->constant();
   TRN_ASSIGN(ConvChannels channels, conv_channels(params, weights.shape()));
-  const kernels::ConvPlanarPlan plan = kernels::conv_planar_plan(*shape);
+  const kernels::ConvPlanarPlan plan = kernels::conv_planar_plan(*shape, 1);
   const kernels::ConvShape& s = plan.shape;
   const int64_t numbers[] = {s.transposed, s.groups, s.cin, s.cout, s.kernel[1], s.kernel[2]};
   const Packing how{.layout = "conv planes", .numbers = numbers, .dtype = DType::f32, .count = plan.packed_size};

@@ -2,6 +2,7 @@
 // experimental version 1 has flags for the channels and for the division.
 #include <cmath>
 
+#include "kernels/norm.h"
 #include "ops/dispatch.h"
 #include "ops/elementwise.h"
 #include "ops/widen.h"
@@ -28,6 +29,9 @@ Status infer(const ir::Node& n, ir::Facts& f) {
 struct MvnState final : KernelState {
   Shape kept_stride;  // for each dimension, its step in the array of sums; 0 where it is summed over
   int64_t sums = 1;
+  // f32 with the innermost dimensions normalized: `outer` times `kept` ranges of `length` elements; the ranges of one
+  // of `kept` in all of `outer` are normalized together.
+  int64_t outer = 1, kept = 1, length = 0;
 };
 
 class MvnKernel final : public Kernel {
@@ -47,6 +51,14 @@ class MvnKernel final : public Kernel {
       s->sums *= x.dim(d);
     }
     ctx.request_scratch(static_cast<size_t>(2 * s->sums) * sizeof(double));
+    if (x.dtype != DType::f32) return std::unique_ptr<KernelState>(std::move(s));
+    const auto is_reduced = [&](int d) { return std::find(reduced.begin(), reduced.end(), d) != reduced.end(); };
+    int d = x.rank;
+    int64_t length = 1;
+    for (; d > 0 && is_reduced(d - 1); --d) length *= x.dim(d - 1);
+    for (; d > 0 && !is_reduced(d - 1); --d) s->kept *= x.dim(d - 1);
+    for (; d > 0 && is_reduced(d - 1); --d) s->outer *= x.dim(d - 1);
+    if (d == 0 && length > 1) s->length = length;
     return std::unique_ptr<KernelState>(std::move(s));
   }
 
@@ -54,6 +66,10 @@ class MvnKernel final : public Kernel {
     const auto& s = *ctx.state<MvnState>();
     const TensorView &x = ctx.in(0), &y = ctx.out(0);
     if (x.count == 0) return {};
+    if (s.length) {
+      by_ranges(ctx, s);
+      return {};
+    }
     double *mean = reinterpret_cast<double*>(ctx.scratch()), *var = mean + s.sums;
     std::fill_n(mean, 2 * s.sums, 0.0);
     const double n = static_cast<double>(x.count / s.sums);
@@ -74,6 +90,28 @@ class MvnKernel final : public Kernel {
 
  private:
   explicit MvnKernel(Params p) : p_(std::move(p)) {}
+
+  void by_ranges(KernelContext& ctx, const MvnState& s) const {
+    const auto& k = kernels::norm();
+    ctx.parallel_for(s.kept, 16384 / (s.outer * s.length) + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t c = begin; c < end; ++c) {
+        const auto at = [&](int64_t o) { return (o * s.kept + c) * s.length; };
+        // Means and variances of the ranges together are those of the whole.
+        double mean = 0, square = 0;
+        for (int64_t o = 0; o < s.outer; ++o) {
+          float m, v;
+          k.moments(ctx.in(0).as<float>() + at(o), s.length, &m, &v);
+          const double shift = static_cast<double>(m) - mean, n = static_cast<double>(o + 1);
+          mean += shift / n;
+          square += static_cast<double>(v) + shift * shift * (static_cast<double>(o) / n);
+        }
+        const double factor = p_.divide ? 1 / (std::sqrt(square / static_cast<double>(s.outer)) + 1e-9) : 1.0;
+        for (int64_t o = 0; o < s.outer; ++o)
+          k.scale_shift(ctx.in(0).as<float>() + at(o), ctx.out(0).as<float>() + at(o), s.length,
+                        static_cast<float>(factor), static_cast<float>(-mean * factor));
+      }
+    });
+  }
 
   // fn(element, its sum) for all elements in order.
   template <class F>

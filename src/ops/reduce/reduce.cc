@@ -109,7 +109,11 @@ Status infer(const ir::Node& n, ir::Facts& f) {
 // What follows from the shape of the input and the axes.
 struct Plan final : KernelState {
   kernels::ReduceShape shape;
-  bool permute = false;  // the reduced dimensions are not neighbours: they are moved to the end first
+  // The reduced dimensions are not neighbours: one group of them after the other, the innermost first, in `op` and then
+  // `join`; or, where that is not the same, they are moved to the end first.
+  std::vector<kernels::ReduceShape> stages;
+  ReduceOp first, join;
+  bool permute = false;
   kernels::TransposePlan transpose;
   // Few long rows: cut into chunks, whatever the number of threads.
   int64_t chunks = 0;
@@ -125,12 +129,12 @@ class ReduceKernel final : public Kernel {
   Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override {
     const TensorView& x = ctx.in(0);
     if (p_.axes_input && ctx.has_in(1) && !ctx.in(1).data) {  // the axes come with the run: room for the worst case
-      ctx.request_scratch(x.bytes() + static_cast<size_t>(x.count / kChunk + 1) * sizeof(float));
+      ctx.request_scratch(x.bytes() + static_cast<size_t>(x.count / kChunk + 1) * sizeof(float));  // stages need less
       return std::unique_ptr<KernelState>();
     }
     auto plan = std::make_unique<Plan>();
     TRN_TRY(make_plan(x, axes(ctx), *plan));
-    ctx.request_scratch((plan->permute ? x.bytes() : 0) +
+    ctx.request_scratch((plan->permute || !plan->stages.empty() ? x.bytes() : 0) +
                         static_cast<size_t>(plan->chunks * plan->shape.outer) * sizeof(float));
     return std::unique_ptr<KernelState>(std::move(plan));
   }
@@ -151,6 +155,10 @@ class ReduceKernel final : public Kernel {
     if (y.count == 0) return {};
     const auto* from = ctx.in(0).as<const std::byte>();
     std::byte* scratch = ctx.scratch();
+    if (!plan->stages.empty()) {
+      staged(ctx, *plan, from, x, y, scratch);
+      return {};
+    }
     if (plan->permute && x.count > 0) {
       const auto& t = plan->transpose;
       ctx.parallel_for(t.units, 65536 / std::max<int64_t>(t.unit_bytes, 1) + 1,
@@ -180,7 +188,7 @@ class ReduceKernel final : public Kernel {
     SmallVector<bool, 8> reduced;
     for (bool b : flags) reduced.push_back(b);
     if (!kernels::reduce_shape(x.dims, reduced.data(), x.rank, plan.shape)) {
-      plan.permute = true;
+      plan.permute = x.count == 0 || !make_stages(x, reduced, plan);
       Shape perm;
       plan.shape = {};
       for (int pass = 0; pass < 2; ++pass)
@@ -189,6 +197,7 @@ class ReduceKernel final : public Kernel {
             perm.push_back(d);
             (pass ? plan.shape.axis : plan.shape.outer) *= x.dim(d);
           }
+      if (!plan.permute) return {};
       if (!kernels::transpose_plan(x.dims, perm.data(), x.rank, size_of(x.dtype), plan.transpose))
         return not_implemented("rank {} is more than this kernel takes", x.rank);
     }
@@ -197,6 +206,54 @@ class ReduceKernel final : public Kernel {
         plan.shape.axis >= 4 * kChunk)
       plan.chunks = (plan.shape.axis + kChunk - 1) / kChunk;
     return {};
+  }
+
+  // False when the operation of parts of the parts is not that of the whole.
+  bool make_stages(const TensorView& x, std::span<const bool> reduced, Plan& plan) const {
+    const bool real = x.dtype == DType::f32 || x.dtype == DType::f64;
+    if (p_.op == ReduceOp::log_sum_exp || (p_.op > ReduceOp::l1 && !real) || (p_.op == ReduceOp::mean && !real))
+      return false;
+    const bool squares = p_.op == ReduceOp::l2 || p_.op == ReduceOp::sum_square, l1 = p_.op == ReduceOp::l1;
+    const bool sums = squares || l1 || p_.op == ReduceOp::mean || p_.op == ReduceOp::log_sum;
+    plan.join = sums ? ReduceOp::sum : p_.op;
+    plan.first = squares ? ReduceOp::sum_square : l1 ? ReduceOp::l1 : plan.join;
+    Shape dims(x.shape());
+    for (int d = x.rank; d-- > 0;) {
+      if (!reduced[d] || dims[d] == 1) continue;
+      kernels::ReduceShape s{1, 1, 1, 1};
+      for (int i = d + 1; i < x.rank; ++i) s.inner *= dims[i];
+      int begin = d;
+      for (; begin >= 0 && (reduced[begin] || dims[begin] == 1); --begin)
+        if (reduced[begin]) {
+          s.axis *= dims[begin];
+          dims[begin] = 1;
+        }
+      for (int i = 0; i <= begin; ++i) s.outer *= dims[i];
+      s.stride = s.inner;
+      plan.stages.push_back(s);
+    }
+    return true;
+  }
+
+  // Every stage at least halves the elements: results lie in turn in the two halves of scratch.
+  void staged(KernelContext& ctx, const Plan& plan, const std::byte* from, const TensorView& x, const TensorView& y,
+              std::byte* scratch) const {
+    const int64_t size = static_cast<int64_t>(size_of(x.dtype));
+    for (size_t i = 0; i < plan.stages.size(); ++i) {
+      std::byte* to = i + 1 == plan.stages.size() ? y.as<std::byte>() : scratch + (i % 2 ? x.count / 2 * size : 0);
+      split(ctx, kernels::reduce(i ? plan.join : plan.first, elem(x.dtype)), from, to, plan.stages[i], size);
+      from = to;
+    }
+    if (p_.op != ReduceOp::mean && p_.op != ReduceOp::l2 && p_.op != ReduceOp::log_sum) return;
+    const double n = static_cast<double>(x.count / y.count);
+    (void)dispatch<(DType::f32 | DType::f64).bits()>(x.dtype, [&]<class T>() {
+      T* v = y.as<T>();
+      for (int64_t i = 0; i < y.count; ++i) {
+        if (p_.op == ReduceOp::mean) v[i] = static_cast<T>(static_cast<double>(v[i]) / n);
+        if (p_.op == ReduceOp::l2) v[i] = std::sqrt(v[i]);
+        if (p_.op == ReduceOp::log_sum) v[i] = std::log(v[i]);
+      }
+    });
   }
 
   static void split(KernelContext& ctx, kernels::ReduceFn fn, const std::byte* x, std::byte* y,

@@ -2,6 +2,7 @@
 // in DCR (block index outside the channel) or CRD order.
 #include <algorithm>
 
+#include "kernels/transpose.h"
 #include "ops/move.h"
 #include "ops/op.h"
 #include "ops/shape.h"
@@ -46,17 +47,44 @@ Status infer(const ir::Node& n, ir::Facts& f, bool to_space) {
 Status infer_to_space(const ir::Node& n, ir::Facts& f) { return infer(n, f, true); }
 Status infer_to_depth(const ir::Node& n, ir::Facts& f) { return infer(n, f, false); }
 
-// One copy of six dimensions: image, channel, row, row in the block, column, column in the block, as the plane side
-// has them in memory.
+struct BlockState final : KernelState {
+  kernels::TransposePlan plan;
+};
+
+// A permutation of six dimensions: image, channel, row, row in the block, column, column in the block on the plane
+// side; on the other side the two of the block stand before or behind the channel.
 class BlockKernel final : public Kernel {
  public:
   BlockKernel(Params p, bool to_space) : p_(p), to_space_(to_space) {}
 
+  Result<std::unique_ptr<KernelState>> prepare(PrepareContext& ctx) const override {
+    const TensorView &plane = to_space_ ? ctx.out(0) : ctx.in(0), &deep = to_space_ ? ctx.in(0) : ctx.out(0);
+    if (plane.dtype == DType::string) return std::unique_ptr<KernelState>();
+    const int64_t b = p_.block, n = plane.dim(0), channels = plane.dim(1), height = deep.dim(2), width = deep.dim(3);
+    const int64_t on_plane[] = {n, channels, height, b, width, b};
+    const int64_t dcr[] = {n, b, b, channels, height, width}, crd[] = {n, channels, b, b, height, width};
+    constexpr int64_t kToDcr[] = {0, 3, 5, 1, 2, 4}, kToCrd[] = {0, 1, 3, 5, 2, 4}, kFromDcr[] = {0, 3, 4, 1, 5, 2},
+                      kFromCrd[] = {0, 1, 4, 2, 5, 3};
+    auto s = std::make_unique<BlockState>();
+    const int64_t* from = !to_space_ ? on_plane : p_.crd ? crd : dcr;
+    const int64_t* perm = to_space_ ? (p_.crd ? kFromCrd : kFromDcr) : p_.crd ? kToCrd : kToDcr;
+    if (!kernels::transpose_plan(from, perm, 6, size_of(plane.dtype), s->plan))
+      return not_implemented("element type {} is not supported here", dtype_name(plane.dtype));
+    return std::unique_ptr<KernelState>(std::move(s));
+  }
+
   Status run(KernelContext& ctx) const override {
     const TensorView &plane = to_space_ ? ctx.out(0) : ctx.in(0), &deep = to_space_ ? ctx.in(0) : ctx.out(0);
+    if (deep.count == 0) return {};
+    if (const auto* s = ctx.state<BlockState>()) {
+      const auto& t = s->plan;
+      ctx.parallel_for(t.units, 65536 / std::max<int64_t>(t.unit_bytes, 1) + 1, [&](int64_t begin, int64_t end) {
+        kernels::transpose(t, ctx.in(0).data, ctx.out(0).data, begin, end);
+      });
+      return {};
+    }
     const int64_t b = p_.block, channels = plane.dim(1), height = deep.dim(2), width = deep.dim(3),
                   area = height * width;
-    if (deep.count == 0) return {};
     kernels::CopyShape box{6, {plane.dim(0), channels, height, b, width, b}, {}, {}};
     int64_t* on_plane = to_space_ ? box.dst_stride : box.src_stride;
     kernels::contiguous_strides(box.dim, 6, on_plane);

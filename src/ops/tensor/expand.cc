@@ -64,6 +64,16 @@ class ExpandKernel final : public Kernel {
     const auto& plan = ctx.state<ExpandState>()->plan;
     const TensorView &x = ctx.in(0), &y = ctx.out(0);
     const size_t size = size_of(x.dtype);
+    const int last = plan.rank - 1;
+    if (last > 0 && plan.inner_stride(0) == 1 && plan.stride[0][last - 1] == 0 && y.count > 0) {  // repeated rows
+      kernels::CopyShape box;
+      box.rank = plan.rank;
+      std::copy_n(plan.dim, plan.rank, box.dim);
+      std::copy_n(plan.stride[0], plan.rank, box.src_stride);
+      kernels::contiguous_strides(plan.dim, plan.rank, box.dst_stride);
+      copy_strided(ctx, x.data, y.data, box, x.dtype);
+      return {};
+    }
     ctx.parallel_for(plan.elements, move_grain(size), [&](int64_t begin, int64_t end) {
       if (x.dtype != DType::string) {
         kernels::broadcast_copy(plan, begin, end, x.data, y.data, size);

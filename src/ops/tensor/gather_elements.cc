@@ -42,7 +42,8 @@ class GatherElementsKernel final : public Kernel {
     const TensorView &x = ctx.in(0), &index = ctx.in(1);
     const Shape strides = row_major_strides(x.shape());
     const int last = x.rank - 1;
-    const int64_t n = index.dim(last), size = x.dim(axis), step = axis == last ? 0 : 1;
+    const int64_t n = index.dim(last);
+    const I size = static_cast<I>(x.dim(axis));
     const int64_t stride = strides[axis];
     ctx.parallel_for(index.count / n, std::max<int64_t>(1, 8192 / n), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
@@ -54,7 +55,11 @@ class GatherElementsKernel final : public Kernel {
         const T* from = x.as<const T>() + base;
         const I* at = index.as<const I>() + row * n;
         T* to = ctx.out(0).as<T>() + row * n;
-        for (int64_t j = 0; j < n; ++j) to[j] = from[(at[j] < 0 ? at[j] + size : at[j]) * stride + j * step];
+        if (axis == last) {
+          for (int64_t j = 0; j < n; ++j) to[j] = from[at[j] + (at[j] < 0 ? size : 0)];
+        } else {
+          for (int64_t j = 0; j < n; ++j) to[j] = from[(at[j] + (at[j] < 0 ? size : 0)) * stride + j];
+        }
       }
     });
   }

@@ -38,16 +38,15 @@ Result<int64_t> count_floats(C start, C limit, C delta) {
 // Elements [begin, end) of the range.
 template <class T>
 void write(T* y, T start, T delta, int64_t begin, int64_t end) {
-  if constexpr (std::is_integral_v<T>) {  // modulo 2^bits; four chains of additions
+  if constexpr (std::is_integral_v<T>) {  // modulo 2^bits
     const auto step = static_cast<uint64_t>(delta);
     uint64_t v = static_cast<uint64_t>(start) + static_cast<uint64_t>(begin) * step;
+    constexpr int64_t kTogether = 8;
+    uint64_t ahead[kTogether];
+    for (int64_t k = 0; k < kTogether; ++k) ahead[k] = static_cast<uint64_t>(k) * step;
     int64_t i = begin;
-    for (; i + 4 <= end; i += 4, v += 4 * step) {
-      y[i] = static_cast<T>(v);
-      y[i + 1] = static_cast<T>(v + step);
-      y[i + 2] = static_cast<T>(v + 2 * step);
-      y[i + 3] = static_cast<T>(v + 3 * step);
-    }
+    for (; i + kTogether <= end; i += kTogether, v += kTogether * step)
+      for (int64_t k = 0; k < kTogether; ++k) y[i + k] = static_cast<T>(v + ahead[k]);
     for (; i < end; ++i, v += step) y[i] = static_cast<T>(v);
   } else {
     using C = Compute<T>;

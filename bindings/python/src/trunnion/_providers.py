@@ -27,6 +27,8 @@ OTHERS = (
     "ROCMExecutionProvider", "NvTensorRTRTXExecutionProvider", "ACLExecutionProvider", "ArmNNExecutionProvider",
     "SNPEExecutionProvider", "TvmExecutionProvider", "NupharExecutionProvider", "HabanaExecutionProvider",
 )  # fmt: skip
+# Built in and takes nothing: for those who write a provider. Not among the available ones, which programs hand on.
+NULL = "NullExecutionProvider"
 
 # Where the C ABI's name of a provider is not the name itself.
 _ABI_NAMES = {"AzureExecutionProvider": "AZURE", "XnnpackExecutionProvider": "XNNPACK", "QNNExecutionProvider": "QNN"}
@@ -75,7 +77,7 @@ def unregister_execution_provider_library(registration_name: str) -> None:
 def known(name: str) -> str:
     """The name itself; ValueError with near names when it exists nowhere."""
     available = get_available_providers()
-    candidates = [*available, *ALL, *OTHERS]
+    candidates = [*available, *ALL, *OTHERS, NULL]
     if name in candidates:
         return name
     near = difflib.get_close_matches(name, candidates, n=3, cutoff=0.6)
@@ -86,8 +88,6 @@ def known(name: str) -> str:
 
 def append(native: Any, name: str, options: Mapping[str, Any]) -> None:
     """Adds one available provider to native options."""
-    if name == CPU and not options:
-        return  # always there, last; the engine says what options of it have no effect
     devices = _plugin_devices().get(name)
     texts = {str(key): str(value) for key, value in options.items()}
     if devices:
@@ -135,7 +135,7 @@ def normalize(
     usable: dict[str, dict[str, str]] = {}
     missing = []
     for name, options in _entries(providers, provider_options):
-        if name not in available:
+        if name not in available and name != NULL:
             known(name)
             missing.append(name)
         elif name in usable:

@@ -279,7 +279,9 @@ class InferenceSession(Session):
         native = options._for_session(self._disabled_optimizers, _environment.session_entries())
         if "log_verbosity_level" not in options._values and _environment.default_verbosity():
             native.set_log_verbosity_level(_environment.default_verbosity())
-        for name, entries in chosen:
+        for place, (name, entries) in enumerate(chosen, 1):
+            if name == _providers.CPU and not entries and place == len(chosen):
+                continue  # always there, last
             _providers.append(native, name, entries)
         if isinstance(self._model, str):
             self._open_path(native, self._model)
