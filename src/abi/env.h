@@ -77,11 +77,11 @@ class Process {
   std::vector<std::shared_ptr<PluginLibrary>> libraries() const;
   // Of the last environment that was made with some, for plugins to read.
   void set_config(const session::ConfigMap& config) {
-    const std::lock_guard guard(mutex_);
+    const std::lock_guard guard(config_mutex_);
     config_ = config;
   }
   session::ConfigMap config() const {
-    const std::lock_guard guard(mutex_);
+    const std::lock_guard guard(config_mutex_);
     return config_;
   }
   // Packed operands that all sessions of the process share.
@@ -96,6 +96,7 @@ class Process {
   };
   mutable std::mutex mutex_;
   std::vector<Shared> allocators_;
+  mutable std::mutex config_mutex_;  // of its own: plugins ask while they are asked for allocators, under the other
   session::ConfigMap config_;
   OrtHardwareDevice cpu_;
   // The same under the vendor id that some plugins ask for, though they run on every CPU of its kind.

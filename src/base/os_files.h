@@ -51,6 +51,13 @@ Result<std::vector<std::string>> list_subfolders(const std::string& path);
 Status remove_folder(const std::string& path);
 // Sets the time of modification to now; a failure is ignored.
 void touch(const std::string& path);
+// When the file's bytes, name or rights last changed. Unlike the time of modification, no program can set it back.
+Result<int64_t> changed_ns(const std::string& path);
+// Whether a file with that time of change would show another one if it changed at `now` or later. One tick of the
+// system's clock has to lie between, and more where the file system counts whole seconds.
+inline bool change_would_show(int64_t changed_ns, int64_t now) {
+  return changed_ns <= now - (changed_ns % 1'000'000'000 == 0 ? 2'000'000'000 : 20'000'000);
+}
 
 // A file that stands for the right to do something, held by one holder on this machine at a time. The system takes it
 // back when the process of the holder ends, however it ends. The file is made when it is taken and goes with it.

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "base/os.h"
-#include "base/os_cpu.h"
 
 namespace trunnion::os {
 namespace {
@@ -155,22 +154,6 @@ bool enable_amx() {
 #else
   return false;
 #endif
-}
-
-int current_cpu() { return sched_getcpu(); }
-
-void leave_cpu(int cpu) {
-  constexpr int kMostCpus = 4096;
-  union {
-    cpu_set_t head;
-    unsigned char bytes[kMostCpus / 8];
-  } allowed, others;
-  if (cpu < 0 || cpu >= kMostCpus || sched_getaffinity(0, sizeof allowed, &allowed.head) != 0) return;
-  others = allowed;
-  CPU_CLR_S(cpu, sizeof others, &others.head);
-  if (CPU_COUNT_S(sizeof others, &others.head) == 0) return;
-  // The thread has moved when the first call returns, and the second does not move it back.
-  if (sched_setaffinity(0, sizeof others, &others.head) == 0) (void)sched_setaffinity(0, sizeof allowed, &allowed.head);
 }
 
 }  // namespace trunnion::os

@@ -149,4 +149,11 @@ FileLock::~FileLock() {
 
 void touch(const std::string& path) { (void)::utimensat(AT_FDCWD, path.c_str(), nullptr, 0); }
 
+Result<int64_t> changed_ns(const std::string& path) {
+  TRN_TRY(check_path(path));
+  struct stat s;
+  if (::stat(path.c_str(), &s) != 0) return file_error("examine", path, errno);
+  return static_cast<int64_t>(s.st_ctim.tv_sec) * 1'000'000'000 + s.st_ctim.tv_nsec;
+}
+
 }  // namespace trunnion::os

@@ -17,7 +17,7 @@
 #include "base/checked_math.h"
 #include "base/error.h"
 #include "base/os.h"
-#include "base/os_cpu.h"
+#include "base/os_core.h"
 #include "base/work_shares.h"
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -242,7 +242,7 @@ Status ThreadPool::run_shared(Slot& slot, uint64_t slot_bit, int64_t count, int6
   if (watched_) offer_work(slot, want - 1);
   slot.state.store(kOpen | kPermit * static_cast<uint32_t>(want - 1), std::memory_order_release);
   if (spin_ns_ > 0) {
-    const int cpu = os::current_cpu();
+    const int cpu = os::current_core();
     if (cpu != caller_cpu_.load(std::memory_order_relaxed)) caller_cpu_.store(cpu, std::memory_order_relaxed);
   }
   // Sequentially consistent with the worker's "parked, then look again": one of the two sees the other.
@@ -382,12 +382,12 @@ void ThreadPool::work(int index) {
 // although they become free: there are as many processors as threads, but these two would take turns on one.
 void ThreadPool::keep_off_caller() {
   if (!affinity_.empty() || hooks_.create) return;
-  const int cpu = os::current_cpu();
+  const int cpu = os::current_core();
   if (cpu < 0 || cpu != caller_cpu_.load(std::memory_order_relaxed)) return;
   const int64_t now = os::monotonic_ns();
   if (now - t_moved_ns < kMoveInterval) return;  // with several callers there may be no processor without one
   t_moved_ns = now;
-  os::leave_cpu(cpu);
+  os::leave_core(cpu);
 }
 
 // Looks for a job for a while, then sleeps until something happens. Null: nothing joined, look again.

@@ -43,8 +43,8 @@ enum class ConvAlgorithm : unsigned char {
 
 // Everything that follows from the shape and the rung. `tiles` depends on `threads` too, the rest does not.
 struct ConvPlan {
-  // Always rank 3: lower ranks got leading dimensions of 1. bf16 is left only where it is done; with rounds_x
-  // cin counts pairs of channels.
+  // Always rank 3: lower ranks got leading dimensions of 1. bf16 is left only where it is done; cin counts pairs of
+  // channels then, but for `split`.
   ConvShape shape;
   int64_t channels_in = 0;  // of x
   bool rounds_x = false;    // conv_tile wants x as conv_round_x makes it

@@ -196,7 +196,8 @@ ConvPlanarPlan conv_planar_plan(const ConvShape& shape, int threads) {
     plan.pitch = conv_round_up(std::max(last, s.pad_begin[2] + s.in[2]) / s.stride[2] + 1, 16) + 16;
     const int64_t channels = is_depthwise(s) ? 1 : s.cin, row = channels * row_floats(plan);
     const int64_t fit = kBandFloats / row - (s.kernel[1] - 1) * s.dilation[1] - 1;
-    plan.band_rows = std::min(rows, fit < 0 ? 4 : std::max<int64_t>(4, fit / s.stride[1] / 4 * 4));
+    plan.band_rows =
+        std::min(std::max<int64_t>(1, rows), fit < 0 ? 4 : std::max<int64_t>(4, fit / s.stride[1] / 4 * 4));
     if (!is_depthwise(s)) {
       // Four lines run at once; the halo of a band is copied twice.
       TileWork work;
@@ -206,7 +207,7 @@ ConvPlanarPlan conv_planar_plan(const ConvShape& shape, int threads) {
       work.row_block = 4;
       work.row_block_extra = 0.5;
       work.most_rows = plan.band_rows;
-      const int64_t step = cut_into_tiles(work, threads).row_step;
+      const int64_t step = std::max<int64_t>(1, cut_into_tiles(work, threads).row_step);  // no pictures: no tiles
       plan.band_rows = std::min(plan.band_rows, conv_round_up(step, 4));
     }
     plan.band_in = (plan.band_rows - 1) * s.stride[1] + (s.kernel[1] - 1) * s.dilation[1] + 1;

@@ -117,6 +117,16 @@ TEST(ConvPlanar, TransposedByTheKernel) {
   });
 }
 
+TEST(ConvPlanar, NoPictures) {
+  for (int threads : {1, 3}) {
+    ConvShape s = shape2d(3, 8, 33, 35, 3, 2, 1);
+    s.batch = 0;
+    EXPECT_EQ(conv_planar_plan(s, threads).tiles, 0);
+    s.batch = 2, s.out[0] = 0;
+    EXPECT_EQ(conv_planar_plan(s, threads).tiles, 0);
+  }
+}
+
 TEST(ConvPlanar, WhatItLeavesToOthers) {
   EXPECT_FALSE(conv_planar_fits(shape2d(64, 64, 56, 56, 3, 1, 1)));
   EXPECT_FALSE(conv_planar_fits(shape2d(8, 64, 56, 56, 1, 1, 0)));

@@ -45,7 +45,7 @@ void ExternalData::add_memory_file(std::string location, Bytes bytes, std::share
 
 Result<std::shared_ptr<MappedFile>> ExternalData::open(std::string_view location) {
   if (const auto known = by_location_.find(location); known != by_location_.end()) return known->second;
-  TRN_ASSIGN(std::string path, resolve_inside(folder_, location, also_));
+  TRN_ASSIGN(std::string path, path_of(location));
   auto& file = by_path_[path];
   if (!file) {
     auto opened = MappedFile::open(path, mode_);

@@ -32,6 +32,11 @@ class ExternalData {
 
   // The files that were mapped so far, for reports and for watching changes.
   std::vector<std::shared_ptr<MappedFile>> files() const;
+  // The same by their locations, as the model spells them.
+  using Locations = std::map<std::string, std::shared_ptr<MappedFile>, std::less<>>;
+  const Locations& locations() const { return by_location_; }
+  // The canonical path of the file that a location leads to now.
+  Result<std::string> path_of(std::string_view location) const { return resolve_inside(folder_, location, also_); }
 
  private:
   Result<std::shared_ptr<MappedFile>> open(std::string_view location);
@@ -40,7 +45,7 @@ class ExternalData {
   std::vector<std::string> also_;
   OpenMode mode_;
   std::map<std::string, Range, std::less<>> memory_;
-  std::map<std::string, std::shared_ptr<MappedFile>, std::less<>> by_location_;
+  Locations by_location_;
   std::map<std::string, std::shared_ptr<MappedFile>> by_path_;  // two spellings of one file share the mapping
 };
 

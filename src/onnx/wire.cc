@@ -95,6 +95,13 @@ namespace {
 
 constexpr size_t kFewBytes = 64;  // shorter rests of a message need no room made in advance
 
+// Room is made for all that may follow. A list that has room left was here before: lists may be mixed in a message, and
+// looking at the rest of it again and again would cost its size squared.
+template <class T>
+bool needs_room(const std::vector<T>& list, const std::byte* at, const std::byte* end) {
+  return list.size() == list.capacity() && static_cast<size_t>(end - at) > kFewBytes;
+}
+
 std::byte tag_of(uint32_t number, WireType type) {
   return static_cast<std::byte>(number << 3 | static_cast<uint32_t>(type));
 }
@@ -105,7 +112,7 @@ void WireReader::take_varints(uint32_t number, std::vector<int64_t>& out) {
   const std::byte tag = tag_of(number, WireType::varint);
   if (at_ == end_ || *at_ != tag) return;
   // An element has two bytes whose high bit is clear: its tag, and the last one of its value.
-  if (static_cast<size_t>(end_ - at_) > kFewBytes)
+  if (needs_room(out, at_, end_))
     reserve_by_large_pages(
         out,
         static_cast<size_t>(std::count_if(at_, end_, [](std::byte b) { return static_cast<uint8_t>(b) < 0x80; })) / 2);
@@ -127,8 +134,7 @@ void WireReader::take_varints(uint32_t number, std::vector<int64_t>& out) {
 void WireReader::take_floats(uint32_t number, std::vector<float>& out) {
   constexpr ptrdiff_t kSize = 1 + sizeof(float);
   const std::byte tag = tag_of(number, WireType::fixed32);
-  if (end_ - at_ > static_cast<ptrdiff_t>(kFewBytes) && *at_ == tag)
-    reserve_by_large_pages(out, static_cast<size_t>((end_ - at_) / kSize));
+  if (needs_room(out, at_, end_) && *at_ == tag) reserve_by_large_pages(out, static_cast<size_t>((end_ - at_) / kSize));
   for (; end_ - at_ >= kSize && *at_ == tag; at_ += kSize)
     out.push_back(std::bit_cast<float>(static_cast<uint32_t>(little_endian<uint32_t>(at_ + 1))));
 }
@@ -136,7 +142,7 @@ void WireReader::take_floats(uint32_t number, std::vector<float>& out) {
 void WireReader::take_texts(uint32_t number, std::vector<std::string_view>& out) {
   const std::byte tag = tag_of(number, WireType::length);
   // As many as there were if all were as long as the first.
-  if (end_ - at_ > static_cast<ptrdiff_t>(kFewBytes) && *at_ == tag)
+  if (needs_room(out, at_, end_) && *at_ == tag)
     reserve_by_large_pages(out, static_cast<size_t>(end_ - at_) / (2 + static_cast<size_t>(at_[1])));
   while (end_ - at_ >= 2 && *at_ == tag) {
     const auto size = static_cast<ptrdiff_t>(at_[1]);

@@ -5,12 +5,12 @@
 namespace trunnion::session {
 namespace {
 
-constexpr CacheFormat kFormat = {{'t', 'r', 'n', 'c', 'a', 'c', 'h', 'e'}, 2};
+constexpr CacheFormat kFormat = {{'t', 'r', 'n', 'c', 'a', 'c', 'h', 'e'}, 3};
 
 IndexWriter index_of(const CacheIndex& x) {
   IndexWriter out;
   out.put(static_cast<uint64_t>(x.files.size()));
-  for (const FileStamp& f : x.files) out.put(f.identity), out.put(f.content);
+  for (const FileStamp& f : x.files) out.put(f.identity), out.put(f.changed_ns), out.put(f.content);
   out.put(static_cast<uint64_t>(x.packs.size()));
   for (const CachedPack& p : x.packs)
     out.put(p.kind), out.put(static_cast<uint64_t>(p.dtype)), out.put(p.count), out.put(p.offset);
@@ -23,16 +23,16 @@ IndexWriter index_of(const CacheIndex& x) {
   }
   out.put(x.operators);
   out.put(x.graph_offset), out.put(x.graph_bytes), out.put(x.graph_hash);
-  out.text(x.ports), out.text(x.graph_name), out.text(x.folders);
-  out.put(static_cast<uint64_t>(x.data_paths.size()));
-  for (const auto& s : x.data_paths) out.text(s);
+  out.text(x.ports), out.text(x.graph_name);
+  out.put(static_cast<uint64_t>(x.data.size()));
+  for (const auto& d : x.data) out.text(d.location), out.put(d.file);
   return out;
 }
 
 bool read_index(std::span<const std::byte> bytes, CacheIndex& x) {
   IndexReader in(bytes);
   x.files.resize(in.length(sizeof(FileStamp)));
-  for (FileStamp& f : x.files) in.get(f.identity), in.get(f.content);
+  for (FileStamp& f : x.files) in.get(f.identity), in.get(f.changed_ns), in.get(f.content);
   x.packs.resize(in.length(sizeof(Hash128)));
   for (CachedPack& p : x.packs) {
     in.get(p.kind);
@@ -51,9 +51,13 @@ bool read_index(std::span<const std::byte> bytes, CacheIndex& x) {
   }
   in.get(x.operators);
   in.get(x.graph_offset), in.get(x.graph_bytes), in.get(x.graph_hash);
-  x.ports = in.text(), x.graph_name = in.text(), x.folders = in.text();
-  x.data_paths.resize(in.length(sizeof(uint64_t)));
-  for (auto& s : x.data_paths) s = in.text();
+  x.ports = in.text(), x.graph_name = in.text();
+  x.data.resize(in.length(2 * sizeof(uint64_t)));
+  for (auto& d : x.data) {
+    d.location = in.text();
+    in.get(d.file);
+    if (d.file >= x.files.size()) return false;
+  }
   return in.done();
 }
 

@@ -12,7 +12,8 @@ namespace trunnion::session {
 
 // A file of the model as it was when the entry was made.
 struct FileStamp {
-  os::FileIdentity identity;
+  os::FileIdentity identity;  // none where the clock could not tell it from a file that changed right afterwards
+  int64_t changed_ns = 0;
   Hash128 content;  // of the whole file
 };
 
@@ -21,6 +22,12 @@ struct CachedPack {
   DType dtype = DType::undefined;
   int64_t count = 0;
   uint64_t offset = 0;
+};
+
+// A file of external data under a name that the model gives it.
+struct DataName {
+  std::string location;
+  uint64_t file = 0;  // of the index's files
 };
 
 struct CacheIndex {
@@ -32,10 +39,9 @@ struct CacheIndex {
   uint64_t graph_offset = 0, graph_bytes = 0;
   Hash128 graph_hash;
   // For a session that does not read the model at all; `ports` is empty where every one has to.
-  std::string ports;                    // see ports.h
-  std::string graph_name;               // of the model
-  std::string folders;                  // where its external data was looked for
-  std::vector<std::string> data_paths;  // of `files`, but for the model itself, which is the last
+  std::string ports;           // see ports.h
+  std::string graph_name;      // of the model
+  std::vector<DataName> data;  // all of `files` but the model itself, which is the last
 };
 
 Status commit_entry(CacheFileWriter& file, const Hash128& key, const CacheIndex& index);

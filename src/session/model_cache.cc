@@ -99,6 +99,11 @@ void describe_nodes(const ir::Graph& graph, CacheIndex& index) {
   });
 }
 
+// Whether a file is the one that the entry was made of, and nobody has written into it since.
+bool unchanged(const FileStamp& now, const FileStamp& then) {
+  return now.identity == then.identity && now.changed_ns == then.changed_ns;
+}
+
 }  // namespace
 
 Result<const CachedPack*> CachedPacks::next(const Hash128& kind) {
@@ -147,36 +152,45 @@ std::unique_ptr<ModelCache> ModelCache::of(const Options& options, const Logger&
   return c;
 }
 
-std::vector<FileStamp> ModelCache::stamps(bool with_content) const {
-  std::vector<FileStamp> out;
-  for (const auto& f : files_) {
-    out.push_back({f->identity(), {}});
-    // Piece by piece, so that never more of the file is in memory.
-    for (size_t at = 0; with_content && at < f->size(); at += kPiece) {
-      const auto piece = f->bytes().subspan(at, std::min(kPiece, f->size() - at));
-      out.back().content = hash_combine(out.back().content, hash128(piece));
-      f->drop_pages(at, piece.size());
-    }
-  }
-  if (files_.empty()) out.push_back({{}, with_content ? hash128(bytes_) : Hash128{}});
-  return out;
+void ModelCache::set_files(std::shared_ptr<MappedFile> model, const onnx::ExternalData& external) {
+  model_file_ = std::move(model);
+  data_files_ = external.files();
+  locations_ = external.locations();
 }
 
-// Where external data of a model is looked for: beside it, and beside what it links to.
-std::string folders_of(const std::string& path) {
-  const auto slash = path.find_last_of('/');
-  const auto folder = os::canonical(slash == std::string::npos ? "." : path.substr(0, slash + 1));
-  const auto real = os::canonical(path);
-  return folder.ok() && real.ok() ? *folder + "\n" + *real : std::string();
+// Of the files of external data, and of the model behind them.
+Result<std::vector<FileStamp>> ModelCache::stamps(bool with_content) const {
+  std::vector<FileStamp> out;
+  const auto add = [&](const MappedFile& f) -> Status {
+    FileStamp& s = out.emplace_back();
+    s.identity = f.identity();
+    TRN_ASSIGN(s.changed_ns, os::changed_ns(f.path()));
+    // Piece by piece, so that never more of the file is in memory.
+    for (size_t at = 0; with_content && at < f.size(); at += kPiece) {
+      const auto piece = f.bytes().subspan(at, std::min(kPiece, f.size() - at));
+      s.content = hash_combine(s.content, hash128(piece));
+      f.drop_pages(at, piece.size());
+    }
+    return {};
+  };
+  for (const auto& f : data_files_) TRN_TRY(add(*f));
+  if (model_file_) {
+    TRN_TRY(add(*model_file_));
+    return out;
+  }
+  FileStamp& memory = out.emplace_back();
+  for (size_t at = 0; with_content && at < bytes_.size(); at += kPiece)
+    memory.content = hash_combine(memory.content, hash128(bytes_.subspan(at, std::min(kPiece, bytes_.size() - at))));
+  return out;
 }
 
 // Files that are those of the entry need not be read. Others may be copies of them.
 Status ModelCache::check_files(const CacheIndex& index) const {
-  const auto now = stamps(false);
-  bool same = now.size() == index.files.size() && !files_.empty();
-  for (size_t i = 0; i < now.size() && same; ++i) same = now[i].identity == index.files[i].identity;
+  TRN_ASSIGN(const auto now, stamps(false));
+  bool same = now.size() == index.files.size() && model_file_;
+  for (size_t i = 0; i < now.size() && same; ++i) same = unchanged(now[i], index.files[i]);
   if (same) return {};
-  const auto read = stamps(true);
+  TRN_ASSIGN(const auto read, stamps(true));
   same = read.size() == index.files.size();
   for (size_t i = 0; i < read.size() && same; ++i) same = read[i].content == index.files[i].content;
   if (!same) return error(Code::fail, "the entry is stale: the model has changed since");
@@ -223,16 +237,20 @@ Result<std::unique_ptr<ir::Graph>> ModelCache::load(const ir::Graph& like) {
   return std::move(model.graph);
 }
 
-std::optional<ModelCache::Unread> ModelCache::find_unread(const MappedFile& file) {
+std::optional<ModelCache::Unread> ModelCache::find_unread(const MappedFile& file, const onnx::ExternalData& external) {
   auto entry = CacheEntry::open(path(), key_);
   if (!entry.ok()) return std::nullopt;
   const CacheIndex& index = entry->index();
-  const auto& paths = index.data_paths;
-  if (index.ports.empty() || index.files.size() != paths.size() + 1 || index.files.back().identity != file.identity())
-    return std::nullopt;
-  if (!paths.empty() && index.folders != folders_of(file.path())) return std::nullopt;
-  for (size_t i = 0; i < paths.size(); ++i)
-    if (const auto id = os::file_identity(paths[i]); !id.ok() || *id != index.files[i].identity) return std::nullopt;
+  if (index.ports.empty() || index.files.empty()) return std::nullopt;
+  const auto changed = os::changed_ns(file.path());
+  if (!changed.ok() || !unchanged({file.identity(), *changed, {}}, index.files.back())) return std::nullopt;
+  // The names are followed anew: a link may lead to another file now.
+  for (const DataName& d : index.data) {
+    const auto at = external.path_of(d.location);
+    const auto id = at.ok() ? os::file_identity(*at) : at.status();
+    const auto time = at.ok() ? os::changed_ns(*at) : at.status();
+    if (!id.ok() || !time.ok() || !unchanged({*id, *time, {}}, index.files[d.file])) return std::nullopt;
+  }
   Unread out;
   out.ports = index.ports;
   const std::string name = index.graph_name;
@@ -270,14 +288,19 @@ Status ModelCache::write(ir::Model& model, std::span<const PackRecord> packs, st
   TRN_TRY(os::make_folder(folder_.path));
   TRN_ASSIGN(CacheFileWriter out, CacheFileWriter::create(path()));
   CacheIndex index;
-  index.files = stamps(true);
-  if (!files_.empty() && !folders_of(files_.back()->path()).empty()) {
+  TRN_ASSIGN(index.files, stamps(true));
+  for (const auto& f : data_files_)
+    if (f->changed()) return error(Code::fail, "{} has changed since it was opened", f->path());
+  if (model_file_ && model_file_->changed())
+    return error(Code::fail, "{} has changed since it was opened", model_file_->path());
+  for (FileStamp& f : index.files)
+    if (!os::change_would_show(f.changed_ns, begun_ns_)) f.identity = {};
+  if (model_file_) {
     index.ports = std::move(ports);
     index.graph_name = model.graph->name;
-    index.folders = folders_of(files_.back()->path());
-    for (size_t i = 0; i + 1 < files_.size(); ++i) {
-      const auto path = os::canonical(files_[i]->path());  // wherever a later process stands
-      index.data_paths.push_back(path.ok() ? *path : files_[i]->path());
+    for (const auto& [location, file] : locations_) {
+      const auto at = std::find(data_files_.begin(), data_files_.end(), file);
+      index.data.push_back({location, static_cast<uint64_t>(at - data_files_.begin())});
     }
   }
   std::map<const void*, uint64_t> written;  // operands that two kernels share

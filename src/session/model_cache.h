@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "ir/graph.h"
+#include "onnx/external_data.h"
 #include "session/cache_entry.h"
 #include "session/cache_folder.h"
 #include "session/options.h"
@@ -42,10 +43,10 @@ class ModelCache {
     ir::Model model;
     std::string ports;
   };
-  std::optional<Unread> find_unread(const MappedFile& file);
+  std::optional<Unread> find_unread(const MappedFile& file, const onnx::ExternalData& external);
 
-  // The files that the model came from; none where it came from memory.
-  void set_files(std::vector<std::shared_ptr<MappedFile>> files) { files_ = std::move(files); }
+  // The files that the model came from: its own, null where it came from memory, and those of its external data.
+  void set_files(std::shared_ptr<MappedFile> model, const onnx::ExternalData& external);
 
   // The graph of the entry, to stand for `graph`. Null when there is none; why, or why it is not used, is logged.
   std::unique_ptr<ir::Graph> find(const ir::Graph& graph);
@@ -61,7 +62,7 @@ class ModelCache {
   Result<ir::Model> read(CacheEntry entry);
   Result<std::unique_ptr<ir::Graph>> load(const ir::Graph& like);
   Status check_files(const CacheIndex& index) const;
-  std::vector<FileStamp> stamps(bool with_content) const;
+  Result<std::vector<FileStamp>> stamps(bool with_content) const;
   Status write(ir::Model& model, std::span<const PackRecord> packs, std::string ports, uint64_t& bytes);
   std::string name() const { return to_hex(key_) + std::string(kEntrySuffix); }
   std::string path() const { return folder_.file(name()); }
@@ -69,7 +70,10 @@ class ModelCache {
   CacheFolder folder_;
   std::span<const std::byte> bytes_;
   Hash128 key_;
-  std::vector<std::shared_ptr<MappedFile>> files_;
+  const int64_t begun_ns_ = os::wall_ns();  // before any of the files was opened but the model's own
+  std::shared_ptr<MappedFile> model_file_;
+  std::vector<std::shared_ptr<MappedFile>> data_files_;
+  onnx::ExternalData::Locations locations_;
   std::unique_ptr<CacheEntry> entry_;
 };
 

@@ -4,8 +4,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "base/cpu_info.h"
 #include "base/os_files.h"
@@ -110,6 +113,44 @@ class ModelCache : public testing::Test {
     names_.clear();
     for (const auto& step : (*s)->placement().nodes) names_ += step.node + "\n";
     return sink->text;
+  }
+  // So that the times of files tell what is written into them from now on.
+  static void settle() { std::this_thread::sleep_for(std::chrono::milliseconds(40)); }
+  // y of a model of one input with 64 columns.
+  std::vector<float> y(std::string_view want, ModelSource source) {
+    auto sink = std::make_shared<Lines>();
+    Options o;
+    o.log_sink = sink;
+    o.log_severity = 1;
+    o.config["session.cache_dir"] = folder_;
+    if (source.path.empty()) o.config["session.model_external_initializers_file_folder_path"] = folder_;
+    auto s = Session::load({}, std::move(source), std::move(o));
+    EXPECT_TRUE(s.ok()) << s.status().message();
+    expect(sink->text, want);
+    return s.ok() ? floats_of((*run(**s, {floats({1, 64})}))[0]) : std::vector<float>();
+  }
+  std::vector<float> y(std::string_view want) { return y(want, {model_, {}, nullptr}); }
+  // y = x w, and w lies in data.bin; or y = x w v, and only v does.
+  void save_with_data(bool inline_too = false) {
+    ir::Model m;
+    auto graph = ir::parse_graph(inline_too ? R"(<opset: "" 17>
+net(float[N,64] x) => (float[N,512] y) {
+  float[64,512] w = random(1)
+  float[512,512] v = random(2)
+  m = MatMul(x, w)
+  y = MatMul(m, v)
+})"
+                                            : R"(<opset: "" 17>
+net(float[N,64] x) => (float[N,64] y) {
+  float[64,64] w = random(1)
+  y = MatMul(x, w)
+})");
+    ASSERT_TRUE(graph.ok());
+    m.graph = std::move(graph).value();
+    m.ir_version = 10;
+    m.opset_imports[""] = 17;
+    const uint64_t least = inline_too ? 500'000 : 16;
+    ASSERT_TRUE(onnx::export_model(m, model_, {.external_file = "data.bin", .external_threshold = least}).ok());
   }
   void expect(const std::string& log, std::string_view part) {
     EXPECT_NE(log.find(part), std::string::npos) << part << " is not in\n" << log;
@@ -228,6 +269,7 @@ TEST_F(ModelCache, TheModelIsNotRead) {
     for (const auto& t : s.load_timings()) names += t.stage + " ";
     return names;
   };
+  settle();
   const auto first = load(), second = load();
   ASSERT_TRUE(first && second);
   EXPECT_NE(steps(*first).find("infer"), std::string::npos);
@@ -257,28 +299,8 @@ TEST_F(ModelCache, TheModelIsNotRead) {
 
 // Data beside the model: another file there is seen.
 TEST_F(ModelCache, ExternalData) {
-  ir::Model m;
-  auto graph = ir::parse_graph(R"(<opset: "" 17>
-net(float[N,64] x) => (float[N,64] y) {
-  float[64,64] w = random(1)
-  y = MatMul(x, w)
-})");
-  ASSERT_TRUE(graph.ok());
-  m.graph = std::move(graph).value();
-  m.ir_version = 10;
-  m.opset_imports[""] = 17;
-  ASSERT_TRUE(onnx::export_model(m, model_, {.external_file = "data.bin", .external_threshold = 16}).ok());
-  const auto y = [&](std::string_view want) {
-    auto sink = std::make_shared<Lines>();
-    Options o;
-    o.log_sink = sink;
-    o.log_severity = 1;
-    o.config["session.cache_dir"] = folder_;
-    auto s = Session::load({}, {model_, {}, nullptr}, std::move(o));
-    EXPECT_TRUE(s.ok()) << s.status().message();
-    expect(sink->text, want);
-    return s.ok() ? floats_of((*run(**s, {floats({1, 64})}))[0]) : std::vector<float>();
-  };
+  save_with_data();
+  settle();
   const auto before = y("model cache: written");
   EXPECT_EQ(y("model cache: hit"), before);
   const std::string data = folder_ + "/data.bin";
@@ -288,6 +310,58 @@ net(float[N,64] x) => (float[N,64] y) {
   const auto after = y("stale");
   EXPECT_NE(after, before);
   EXPECT_EQ(y("model cache: hit"), after);
+}
+
+// The data's name is a link, which leads to another file from then on; both files are as old as the entry.
+TEST_F(ModelCache, ExternalDataBehindALink) {
+  save_with_data();
+  const std::string data = folder_ + "/data.bin";
+  std::string bytes = *os::read_file(data, size_t{1} << 20);
+  ASSERT_EQ(std::rename(data.c_str(), (folder_ + "/first.bin").c_str()), 0);
+  ASSERT_EQ(::symlink("first.bin", data.c_str()), 0);
+  bytes[5002] = static_cast<char>(bytes[5002] ^ 0x40);
+  std::ofstream(folder_ + "/second.bin", std::ios::binary) << bytes;
+  settle();
+  const auto first = y("model cache: written");
+  EXPECT_EQ(y("model cache: hit"), first);
+  ASSERT_EQ(::unlink(data.c_str()), 0);
+  ASSERT_EQ(::symlink("second.bin", data.c_str()), 0);
+  const auto second = y("stale");
+  EXPECT_NE(second, first);
+  EXPECT_EQ(y("model cache: hit"), second);
+  EXPECT_EQ(::unlink(data.c_str()), 0);
+}
+
+// A file that is written into is seen, however soon that is, and with its old time, too.
+TEST_F(ModelCache, DataChangedInPlace) {
+  const std::string data = folder_ + "/data.bin";
+  for (const bool at_once : {true, false}) {
+    save_with_data();
+    if (!at_once) settle();
+    const auto before = y("model cache: ");
+    const auto time = std::filesystem::last_write_time(data);
+    {
+      std::fstream file(data, std::ios::binary | std::ios::in | std::ios::out);
+      file.seekp(5002).put('\x41');
+    }
+    std::filesystem::last_write_time(data, time);
+    EXPECT_NE(y("stale"), before);
+  }
+}
+
+// A model in memory, of which the key does not see all, with data in a file.
+TEST_F(ModelCache, ModelInMemoryWithExternalData) {
+  save_with_data(true);
+  const auto source = [](std::string& bytes) {
+    return ModelSource{{}, std::as_bytes(std::span(bytes.data(), bytes.size())), nullptr};
+  };
+  std::string bytes = *os::read_file(model_, size_t{1} << 20);
+  settle();
+  const auto before = y("model cache: written", source(bytes));
+  EXPECT_EQ(y("model cache: hit", source(bytes)), before);
+  char& byte = bytes[bytes.size() / 4 * 3];
+  byte = static_cast<char>(byte ^ 0x40);
+  EXPECT_NE(y("stale", source(bytes)), before);
 }
 
 // What is made of a forest is kept, and its lists are not; an image that is not whole is made anew.
@@ -435,6 +509,31 @@ net(float[N,128] x) => (float[N,128] y) {
   EXPECT_EQ(floats_of((*run(*c, {x}))[0]), first);
   b.reset(), c.reset();
   EXPECT_EQ(env.packs->size(), 0u);
+}
+
+// A file that was written into since a session packed its weights is another one, though its time of modification is
+// not.
+TEST_F(ModelCache, SessionsDoNotShareWhatWasWrittenInto) {
+  Environment env;
+  env.packs = std::make_shared<PackStore>();
+  std::vector<std::unique_ptr<Session>> sessions;  // which keep what they have packed
+  const auto load_and_run = [&] {
+    auto s = Session::load(env, {model_, {}, nullptr}, {});
+    EXPECT_TRUE(s.ok()) << s.status().message();
+    if (!s.ok()) return std::vector<float>();
+    sessions.push_back(std::move(s).value());
+    return floats_of((*run(*sessions.back(), {floats({1, 64})}))[0]);
+  };
+  save_with_data();
+  const std::string data = folder_ + "/data.bin";
+  for (const bool at_once : {true, false}) {
+    if (!at_once) settle();
+    const auto before = load_and_run();
+    const auto time = std::filesystem::last_write_time(data);
+    std::fstream(data, std::ios::binary | std::ios::in | std::ios::out).seekp(5002).put(at_once ? '\x41' : '\x42');
+    std::filesystem::last_write_time(data, time);
+    EXPECT_NE(load_and_run(), before);
+  }
 }
 
 }  // namespace

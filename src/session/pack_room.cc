@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/os.h"
+#include "base/os_files.h"
 #include "ir/graph.h"
 #include "ops/shape.h"
 
@@ -37,6 +38,19 @@ Hash128 pack_kind(const Tensor& operand, const ops::Packing& how) {
 
 Hash128 pack_kind(const ir::Node& node, std::string_view layout) {
   return hash_combine(hash128(layout), hash128(node.op_type()));
+}
+
+PackRoom::PackRoom(PackStore* store, ThreadPool* pool, int threads, size_t bytes,
+                   std::span<const std::shared_ptr<MappedFile>> files)
+    : store_(store), pool_(pool), threads_(threads), blocks_(bytes, size_t{32} << 20) {
+  if (!store_) return;
+  const int64_t now = os::wall_ns();
+  for (const auto& file : files) {
+    if (file->mode() != OpenMode::map) continue;
+    // One that has only just been written could be written once more without its times telling.
+    const auto changed = os::changed_ns(file->path());
+    if (changed.ok() && os::change_would_show(*changed, now)) files_.push_back({file, *changed});
+  }
 }
 
 void PackRoom::fill_all(const ops::Packing& how, ops::PackFill fill, const Tensor& source, void* to) {
@@ -92,11 +106,13 @@ Result<Tensor> PackRoom::get(const Tensor& operand, const ops::Packing& how, ops
   if (share) {
     const Hash128 kind = pack_kind(operand, how);
     const auto at = reinterpret_cast<uintptr_t>(operand.raw());
-    for (const auto& file : files_) {
+    for (const auto& [file, changed_ns] : files_) {
       const auto begin = reinterpret_cast<uintptr_t>(file->bytes().data());
-      if (at < begin || at - begin >= file->size() || file->mode() != OpenMode::map) continue;
+      if (at < begin || at - begin >= file->size()) continue;
       const os::FileIdentity& id = file->identity();
-      const uint64_t parts[] = {id.device, id.inode, id.size, static_cast<uint64_t>(id.modified_ns), at - begin};
+      const uint64_t parts[] = {
+          id.device, id.inode, id.size, static_cast<uint64_t>(id.modified_ns), static_cast<uint64_t>(changed_ns),
+          at - begin};
       origin = hash_combine(kind, hash128(std::as_bytes(std::span(parts))));
       in_file = true;
     }

@@ -31,8 +31,7 @@ class PackRoom final : public ops::PackPlace {
  public:
   // The pool may be null. `bytes`: about how much will be packed. `files`: in which operands may lie.
   PackRoom(PackStore* store, ThreadPool* pool, int threads, size_t bytes,
-           std::vector<std::shared_ptr<MappedFile>> files)
-      : store_(store), pool_(pool), threads_(threads), blocks_(bytes, size_t{32} << 20), files_(std::move(files)) {}
+           std::span<const std::shared_ptr<MappedFile>> files);
 
   Result<Tensor> pack(const Tensor& operand, const ops::Packing& how, ops::PackFill fill) override;
   Result<Tensor> pack_lists(const ir::Node& node, std::string_view layout, std::span<const std::string_view> lists,
@@ -55,7 +54,12 @@ class PackRoom final : public ops::PackPlace {
   ThreadPool* pool_;
   int threads_;
   TensorBlocks blocks_;
-  std::vector<std::shared_ptr<MappedFile>> files_;
+  // Files whose content their identity tells.
+  struct Origin {
+    std::shared_ptr<MappedFile> file;
+    int64_t changed_ns;
+  };
+  std::vector<Origin> files_;
   Tensor compare_;  // room for a second packing
   size_t packed_ = 0, shared_ = 0;
   bool recording_ = false;

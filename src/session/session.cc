@@ -173,11 +173,11 @@ Status Session::inline_functions() {
 }
 
 // Options that name parts of the model are checked against the model itself.
-bool Session::take_unread(const std::string& path) {
+bool Session::take_unread(const std::string& path, const onnx::ExternalData& external) {
   if (!file_ || !options_.dimension_by_name.empty() || !options_.dimension_by_denotation.empty() ||
       options_.entry("precision.nodes"))
     return false;
-  auto found = cache_->find_unread(*file_);
+  auto found = cache_->find_unread(*file_, external);
   auto ports = found ? read_ports(found->ports) : std::nullopt;
   if (!ports) return false;
   model_ = std::make_shared<ir::Model>(std::move(found->model));
@@ -236,7 +236,7 @@ Status Session::import(ModelSource source, bool unread) {
   if (!folder.empty() || !options_.external_files.empty()) tensors.external = &external;
 
   if (only_cpu(options_)) cache_ = ModelCache::of(options_, logger_, bytes);
-  if (cache_ && unread && take_unread(source.path)) return {};
+  if (cache_ && unread && take_unread(source.path, external)) return {};
   auto view = onnx::parse(bytes, source.path);
   if (!view.ok()) {
     const std::string_view from = source.path.empty() ? std::string_view("memory") : std::string_view(source.path);
@@ -270,11 +270,7 @@ Status Session::import(ModelSource source, bool unread) {
   if (tensors.any_alignment) TRN_TRY(align_constants(*model.graph));
   model_ = std::make_shared<ir::Model>(std::move(model));
   data_files_ = external.files();
-  if (cache_) {
-    auto files = data_files_;
-    if (file_) files.push_back(file_);
-    cache_->set_files(std::move(files));
-  }
+  if (cache_) cache_->set_files(file_, external);
   for (const ir::Value* v : model_->graph->outputs()) outputs_.push_back({v->name(), v->fact.type});
   return {};
 }
@@ -461,7 +457,7 @@ Status Session::make_kernels(const Environment& environment) {
       [&](const ir::Value* v) { weights += v->constant().dtype() == DType::string ? 0 : v->constant().bytes(); });
   auto files = data_files_;
   if (file_) files.push_back(file_);
-  PackRoom packs(environment.packs.get(), pool_.get(), threads_, weights, std::move(files));
+  PackRoom packs(environment.packs.get(), pool_.get(), threads_, weights, files);
   std::optional<CachedPacks> cached;
   if (cached_) cached.emplace(cache_->entry());
   const bool keep = cache_ && !cached;

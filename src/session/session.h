@@ -82,7 +82,7 @@ class Session {
   Session() = default;
   // `unread`: the model may come out of the cache instead, without being read.
   Status import(ModelSource source, bool unread);
-  bool take_unread(const std::string& path);
+  bool take_unread(const std::string& path, const onnx::ExternalData& external);
   Status read_after_all();
   Status inline_functions();
   Status infer_shapes();

@@ -237,6 +237,26 @@ TEST_F(OursEngines, OtherVersionsOptionsAndDevicesHaveTheirOwn) {
           {{"ep.engineexecutionprovider.level", "2"}});
 }
 
+TEST_F(OursEngines, TheEnvironmentCounts) {
+  (void)session_of("engine");
+  OrtKeyValuePairs* entries = nullptr;
+  api()->CreateKeyValuePairs(&entries);
+  api()->AddKeyValuePair(entries, "power", "low");
+  OrtEnvCreationOptions how{};
+  how.version = ORT_API_VERSION;
+  how.logging_severity_level = ORT_LOGGING_LEVEL_FATAL;
+  how.log_id = "other";
+  how.config_entries = entries;
+  OrtEnv* other = nullptr;
+  OK(api()->CreateEnvWithOptions(&how, &other));
+  api()->ReleaseKeyValuePairs(entries);
+  expect(session_of("engine"),
+         "there is no entry; of the nearest one, the environment's 'power' is not given there, 'low' here\n");
+  expect(session_of("engine"), "I engine cache: hit");
+  EXPECT_EQ(names(".trn").size(), 2u);
+  api()->ReleaseEnv(other);
+}
+
 TEST_F(OursEngines, RefusedByTheProvider) {
   (void)session_of("engine");
   const auto refused = [&](const std::string& mode, const std::string& why) {
@@ -260,6 +280,15 @@ TEST_F(OursEngines, ProvidersThatWriteNone) {
   expect(session_of("engine_fails_writing"),
          "W engine cache: EngineExecutionProvider writes no engine: Compile failed: no room for engines\n");
   expect_compiled(2, 0);
+  EXPECT_TRUE(names(".trn").empty());
+}
+
+TEST_F(OursEngines, ProvidersThatStartOnlyOnce) {
+  for (int i = 0; i < 2; ++i) {
+    expect(session_of("engine_once"),
+           "W engine cache: EngineExecutionProvider writes no engine: this device is given once\n");
+    expect_compiled(0, 0);  // the CPU has all
+  }
   EXPECT_TRUE(names(".trn").empty());
 }
 

@@ -43,6 +43,7 @@ typedef struct {
 typedef struct {
   OrtEpFactory base;
   char mode[64];
+  int made;  // providers
 } Factory;
 
 static const OrtModelEditorApi* editor;
@@ -386,7 +387,7 @@ static OrtStatus* ORT_API_CALL incompatibility(OrtEpFactory* self, const OrtHard
 static OrtStatus* ORT_API_CALL create_ep(OrtEpFactory* self, const OrtHardwareDevice* const* devices,
                                          const OrtKeyValuePairs* const* metadata, size_t count,
                                          const OrtSessionOptions* options, const OrtLogger* logger, OrtEp** out) {
-  const Factory* factory = (const Factory*)self;
+  Factory* factory = (Factory*)self;
   int given = 0;
   char text[8] = {0};
   size_t size = sizeof text;
@@ -394,6 +395,7 @@ static OrtStatus* ORT_API_CALL create_ep(OrtEpFactory* self, const OrtHardwareDe
   (void)metadata;
   (void)count;
   (void)logger;
+  if (is(factory->mode, "engine_once") && factory->made++ > 0) return fail("this device is given once");
   Ep* ep = calloc(1, sizeof *ep);
   memcpy(ep->mode, factory->mode, sizeof ep->mode);
   TRY(api->HasSessionConfigEntry(options, "ep.context_enable", &given));

@@ -369,3 +369,22 @@ def test_adapters(tmp_path):
     path.write_bytes(b"no adapter")
     with pytest.raises(errors.Error):
         ort.LoraAdapter().Load(str(path))
+
+
+def test_strict_leaves_what_has_no_f64():
+    options = ort.SessionOptions()
+    options.add_session_config_entry("precision", "strict")
+    names = ["y", "mean", "spread"]
+    made = model(
+        [h.make_node("LayerNormalization", ["x", "w"], names), h.make_node("Celu", ["y"], ["z"])],
+        [tensor("x", T.FLOAT, [3, 8]), tensor("w", T.FLOAT, [8])],
+        [tensor("z", T.FLOAT, [3, 8]), tensor("mean", T.FLOAT, [3, 1]), tensor("spread", T.FLOAT, [3, 1])],
+        opset=17,
+    )
+    x = np.random.default_rng(0).standard_normal((3, 8)).astype(np.float32)
+    z, mean, spread = session(made, options).run(None, {"x": x, "w": np.ones(8, np.float32)})
+    centred = x - x.mean(1, keepdims=True)
+    y = centred / np.sqrt(centred.var(1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(mean, x.mean(1, keepdims=True), atol=1e-6)
+    np.testing.assert_allclose(spread, 1 / np.sqrt(x.var(1, keepdims=True) + 1e-5), rtol=1e-5)
+    np.testing.assert_allclose(z, np.maximum(y, 0) + np.minimum(0, np.exp(y) - 1), atol=1e-6)

@@ -93,7 +93,7 @@ def reason(rows, name):
 def tests():
     """Name of a function -> the first test file that calls it."""
     found = {}
-    for path in [*sorted(TESTS.glob("abi/*_test.*")), *sorted(TESTS.rglob("*.c*"))]:
+    for path in [*sorted(TESTS.glob("abi/*_test.*")), *sorted(TESTS.rglob("*.c*")), *sorted(TESTS.rglob("*.h"))]:
         for name in re.findall(r"(?:->|\.)(\w+)", path.read_text()):
             found.setdefault(name, path.name)
     return found

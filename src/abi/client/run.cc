@@ -82,8 +82,9 @@ Status run(OrtSession& session, const session::RunOptions& options, std::span<co
   TRN_TRY(check_handles(inputs.data(), inputs.size()));
   TRN_TRY(check_handles(outputs.data(), outputs.size()));
   const size_t lora = options.lora_inputs.size();
-  std::optional<StreamOfRun> stream;
-  if (options.sync_stream) stream.emplace(static_cast<OrtSyncStream*>(options.sync_stream));
+  auto* const sync_stream = static_cast<OrtSyncStream*>(options.sync_stream);
+  TRN_TRY(check_handles(&sync_stream, 1));
+  const StreamOfRun stream(sync_stream);
   std::optional<DeviceFeeds> device_feeds;
   SmallVector<const char*, 8> names(input_names.size() + lora);
   SmallVector<const Value*, 8> feeds(input_names.size() + lora);

@@ -25,8 +25,14 @@ std::string pairs_text(const OrtKeyValuePairs& pairs) {
   return text;
 }
 
-// A plugin's work is mostly done by libraries that lie beside it.
-std::string library_text(const std::string& path) {
+// A plugin's work is mostly done by libraries that lie beside it. One that the loader found has a bare name for a path:
+// what it gave, a factory, says where it lies.
+std::string library_text(const std::string& given, const OrtEpFactory& factory) {
+  std::string path = given;
+  if (path.find('/') == std::string::npos)
+    if (std::string found = os::file_of(reinterpret_cast<const void*>(factory.CreateEp)); !found.empty())
+      path = std::move(found);
+  if (auto whole = os::canonical(path); whole.ok()) path = std::move(whole).value();
   const auto slash = path.rfind('/');
   const std::string own = path.substr(slash == std::string::npos ? 0 : slash + 1);
   const auto listed = os::list_folder(slash == std::string::npos ? "." : path.substr(0, slash + 1));
@@ -39,7 +45,7 @@ std::string library_text(const std::string& path) {
     if (f.name.find(".so") != std::string::npos && f.name != own)
       others += fmt::format("{} {} {}\n", f.name, f.size, f.modified_ns);
   }
-  if (text.empty()) {  // a link
+  if (text.empty()) {
     const auto id = os::file_identity(path);
     text = id.ok() ? fmt::format("{} of {} bytes, {}", own, id->size, id->modified_ns) : own;
   }
@@ -85,6 +91,10 @@ void add_devices(std::span<const OrtEpDevice* const> devices, Fields& fields) {
   if (cpu) fields.emplace_back("the processor", processor_text());
 }
 
+bool plain_name(const std::string& file) {
+  return !file.empty() && file.find('/') == std::string::npos && file != "." && file != "..";
+}
+
 // The files that lie beside the model, by the name that its node has for them; null where the node holds the data.
 const std::string* file_of(const ep::ContextNode& node) {
   const std::string* data = nullptr;
@@ -118,13 +128,15 @@ std::unique_ptr<Engines> Engines::of(const std::shared_ptr<const OrtSessionOptio
   const auto version = devices.front()->metadata.entries.find("version");
   f.emplace_back("the version of " + e->provider_,
                  version == devices.front()->metadata.entries.end() ? "" : version->second);
-  f.emplace_back("the plugin", library_text(library.path()));
+  f.emplace_back("the plugin", library_text(library.path(), *e->factory_));
   f.emplace_back("the version of this engine", TRUNNION_VERSION);
   f.emplace_back("the build of this engine", session::engine_build());
   add_devices(devices, f);
   for (const auto& [key, value] : o.config)
     if (key.starts_with("ep.") || session::config_key_kind(key) != session::KeyKind::ours)
       f.emplace_back(fmt::format("'{}'", key), value);
+  for (const auto& [key, value] : Process::acquire()->config())
+    f.emplace_back(fmt::format("the environment's '{}'", key), value);
   e->cache_ = std::move(cache);
   auto folder = session::EngineFolder::make(e->cache_->folder());
   if (!folder.ok()) {
@@ -229,6 +241,7 @@ Status Engines::prepare(const Hit& hit) const {
   }
   for (const session::EngineFile& f : hit.engine.files) {
     if (!folder_) return error(Code::fail, "its file '{}' cannot be put anywhere", f.name);
+    if (!plain_name(f.name)) return error(Code::fail, "its file '{}' does not lie beside the model", f.name);
     TRN_TRY(os::write_file_atomically(folder_->path() + "/" + f.name, std::as_bytes(std::span(f.content))));
   }
   return {};
@@ -250,8 +263,7 @@ Result<session::Engine> Engines::engine_of(std::span<Made> made) const {
         return error(Code::fail, "its node gives '{}', which is no output of the region", name);
     if (const std::string* file = file_of(m.node);
         file && std::ranges::find(engine.files, *file, &session::EngineFile::name) == engine.files.end()) {
-      if (file->empty() || file->find('/') != std::string::npos || *file == "." || *file == "..")
-        return error(Code::fail, "its file '{}' does not lie beside the model", *file);
+      if (!plain_name(*file)) return error(Code::fail, "its file '{}' does not lie beside the model", *file);
       TRN_ASSIGN(std::string content, os::read_file(folder_->path() + "/" + *file, kLargestFile));
       engine.files.push_back({*file, std::move(content)});
     }

@@ -20,8 +20,10 @@ Result<std::unique_ptr<PluginProfiler>> PluginProfiler::make(OrtEp& ep) {
   TRN_TRY(guarded([&] { return from_ort(ep.CreateProfiler(&ep, &impl)); }).with_context("CreateProfiler"));
   if (!impl) return none;
   TRN_TRY(check_version(impl->ort_version_supported, "the profiler"));
-  if (!impl->Release || !impl->StartProfiling || !impl->EndProfiling)
+  if (!impl->Release || !impl->StartProfiling || !impl->EndProfiling) {
+    if (impl->Release) impl->Release(impl);
     return invalid_argument("the profiler lacks a function that all have");
+  }
   return std::unique_ptr<PluginProfiler>(new PluginProfiler(impl));
 }
 
@@ -35,6 +37,7 @@ Status PluginProfiler::start(int64_t elapsed_ns) {
 }
 
 uint64_t PluginProfiler::begin() {
+  const std::shared_lock lock(mutex_);
   if (!on_ || !impl_->StartEvent) return 0;
   const uint64_t id = next_++;
   static_cast<void>(guarded([&] { return from_ort(impl_->StartEvent(impl_, id)); }));
@@ -43,6 +46,7 @@ uint64_t PluginProfiler::begin() {
 
 void PluginProfiler::end(uint64_t id, const std::string& name, const std::string& provider, int64_t begin_ns,
                          int64_t end_ns) {
+  const std::shared_lock lock(mutex_);
   if (!id || !on_ || !impl_->StopEvent) return;
   OrtProfilingEvent e;
   e.event = {"Node",
@@ -56,7 +60,7 @@ void PluginProfiler::end(uint64_t id, const std::string& name, const std::string
 }
 
 Result<std::vector<ep::TraceEvent>> PluginProfiler::finish() {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock(mutex_);
   OrtProfilingEventsContainer events;
   if (!on_.exchange(false)) return std::move(events.events);
   TRN_TRY(guarded([&] { return from_ort(impl_->EndProfiling(impl_, &events)); }).with_context("EndProfiling"));

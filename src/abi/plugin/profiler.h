@@ -3,7 +3,7 @@
 #pragma once
 #include <atomic>
 #include <memory>
-#include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -41,7 +41,7 @@ class PluginProfiler {
   int64_t start_ns_ = 0;
   std::atomic<uint64_t> next_ = 1;
   std::atomic<bool> on_ = false;
-  std::mutex mutex_;
+  std::shared_mutex mutex_;  // shared while the plugin is told something
 };
 
 }  // namespace trunnion::abi

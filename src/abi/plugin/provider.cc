@@ -61,6 +61,7 @@ PluginProvider::~PluginProvider() {
 }
 
 void PluginProvider::close() {
+  if (ep_ == &gone_) ep_ = nullptr;
   if (!ep_) return;
   if (!infos_.empty() && ep_->ReleaseNodeComputeInfos) ep_->ReleaseNodeComputeInfos(ep_, infos_.data(), infos_.size());
   infos_.clear();
@@ -107,7 +108,10 @@ Status PluginProvider::open(const OrtSessionOptions& options) {
         "{} is set to capture its work once and to replay it (IsGraphCaptureEnabled), which needs values that lie at "
         "the same addresses in every run; here they do not: leave that option of the provider out",
         identity_.name);
-  if (profile_start_ns_) TRN_TRY(start_profiling(os::monotonic_ns() - *profile_start_ns_));
+  if (profile_start_ns_)
+    if (Status s = start_profiling(os::monotonic_ns() - *profile_start_ns_); !s.ok())
+      TRN_LOG(session_->log.logger, warning, "the profile is without what {} measures: {}", identity_.name,
+              s.message());
   bool concurrent = true;
   if (has(kKernels, ep_->IsConcurrentRunSupported))
     TRN_TRY(guarded([&] { return from_ort(ep_->IsConcurrentRunSupported(ep_, &concurrent)); }));
@@ -125,6 +129,7 @@ Status PluginProvider::open(const OrtSessionOptions& options) {
 }
 
 Status PluginProvider::ask(const ir::Graph& graph, OrtGraph& shown, OrtEpGraphSupportInfo& support) {
+  if (ep_ == &gone_) return error(Code::fail, "{} could not be started again", identity_.name);
   asked_ = true;
   support.graph = &shown;
   support.registry = registry_;

@@ -140,6 +140,7 @@ class PluginProvider final : public ep::Provider {
   ep::Identity identity_;
   OrtEpFactory* factory_ = nullptr;
   OrtEp* ep_ = nullptr;
+  OrtEp gone_ = {};  // has no function; in place of one that could not be made again
   const OrtKernelRegistry* registry_ = nullptr;
   DeviceMemory memory_;
   bool channels_last_ = false;

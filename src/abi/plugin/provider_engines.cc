@@ -105,15 +105,21 @@ class EngineGraph {
 }  // namespace
 
 Engines::Turn PluginProvider::look_for_engines(std::span<const ep::Region> regions) const {
-  if (!engines_ || !by_kernel_.empty())
-    return {{}, std::vector<std::optional<Hash128>>(regions.size()), std::vector<ep::EngineNote>(regions.size()), {}};
-  return engines_->look(regions);
+  if (engines_ && by_kernel_.empty()) return engines_->look(regions);
+  ep::EngineNote note;
+  if (engines_) note = {"off", "the provider runs other nodes of the graph by kernels, which no engine holds"};
+  return {{}, std::vector<std::optional<Hash128>>(regions.size()), std::vector(regions.size(), note), {}};
 }
 
 // As if the session had just begun with these options, and the provider had been asked about the graph.
 Status PluginProvider::start_again(const OrtSessionOptions& options, const ir::Graph* graph) {
   close();
-  TRN_TRY(open(options));
+  asked_ = false;
+  if (Status s = open(options); !s.ok()) {
+    close();
+    ep_ = &gone_;
+    return s;
+  }
   if (!graph) return {};
   const auto shown = graph_of(model_, *graph, whole(*graph));
   OrtEpGraphSupportInfo support;
@@ -133,7 +139,7 @@ Status PluginProvider::write_engines(const ir::Graph* graph) {
 
 Status PluginProvider::use_engines(const ir::Graph& graph, Engines::Turn& turn, std::span<const ep::Region> regions,
                                    std::vector<Result<ep::Fused>>& results) {
-  if (!engines_) return {};
+  if (!engines_ || !by_kernel_.empty()) return {};
   const auto prepare_for_rest = [&](size_t found) { return found < regions.size() ? write_engines(&graph) : Status(); };
   size_t found = 0;
   for (const Engines::Hit& hit : turn.hits) found += hit.regions.size();
@@ -151,6 +157,7 @@ Status PluginProvider::use_engines(const ir::Graph& graph, Engines::Turn& turn, 
     engines_->log_ignored(hit.key, used);
     for (const size_t i : hit.regions) turn.notes[i] = {"ignored", std::string(used.message())};
     found -= hit.regions.size();
+    asked_ = false;  // if at all, then about the engine
   }
   return prepare_for_rest(found);
 }
@@ -204,6 +211,10 @@ Status PluginProvider::use_engine(Engines::Hit& hit, std::span<const ep::Region>
 
 void PluginProvider::keep_engines(std::span<Work* const> works) {
   std::vector<Engines::Made> made;
+  if (!by_kernel_.empty()) {  // the notes say so
+    for (Work* work : works) work->context.reset();
+    return;
+  }
   for (Work* work : works) {
     if (work->engine) return;  // they come out of the cache
     Engines::Made& m = made.emplace_back();

@@ -79,14 +79,16 @@ std::optional<Affine> affine_of(const ir::Node& n, const ir::Value* x) {
   return n.input(0) == x ? normalization(n) : std::nullopt;
 }
 
-// Nodes behind a value x that each have no other reader, up to the last whose result can stand for all of them.
+// Nodes behind a value x that each have no other reader, up to the last whose result can stand for all of them. Those
+// of level `strict` keep their own rounding.
 struct Chain {
   std::vector<ir::Node*> nodes;
   Affine affine;
 };
-Chain chain_behind(ir::Value* x, ir::Node* first) {
+Chain chain_behind(ir::Value* x, ir::Node* first, const PrecisionChoice& precision) {
   Chain chain;
   for (ir::Node* n = first; n; n = only_user(x)) {
+    if (precision.of(n->name(), n->origins) == Precision::strict) break;
     const auto a = affine_of(*n, x);
     if (!a || (!chain.nodes.empty() && a->scale.size() != chain.affine.scale.size())) break;
     if (chain.nodes.empty())
@@ -181,7 +183,8 @@ Status batch_norm_fusion(ir::Graph& graph, passes::PassContext& context) {
   for (ir::Node *n = graph.first(), *next; n; n = next) {
     next = n->next();
     if (is_op(n, "Conv") || is_op(n, "ConvTranspose")) {
-      const Chain chain = chain_behind(n->output(0), only_user(n->output(0)));
+      if (context.precision.of(n->name(), n->origins) == Precision::strict) continue;
+      const Chain chain = chain_behind(n->output(0), only_user(n->output(0)), context.precision);
       if (!chain.nodes.empty() && ir::Rewriter::can_replace(chain.nodes.back()->output(0), n->output(0))) {
         TRN_ASSIGN(auto made, folded(n, chain.affine, blocks));
         if (made) {
@@ -197,7 +200,7 @@ Status batch_norm_fusion(ir::Graph& graph, passes::PassContext& context) {
       }
     } else if (is_op(n, "BatchNormalization") && n->input(0) && n->input(0)->fact.has_rank() &&
                n->input(0)->fact.rank() >= 2) {
-      const Chain chain = chain_behind(n->input(0), n);
+      const Chain chain = chain_behind(n->input(0), n, context.precision);
       if (!chain.nodes.empty()) {
         ir::Node* last = chain.nodes.back();
         while (std::ranges::find(chain.nodes, next) != chain.nodes.end()) next = next->next();

@@ -1,11 +1,11 @@
 // Which products and convolutions split their factors into planes of bfloat16, and into how many: the attribute `bf16`.
 //   1 at level `bf16`, where the CPU has products of bfloat16 that pay;
-//   2 at level `fast` and 3 at `fp32`, on a tile unit only, where they are faster than fp32 and as accurate as the
-//   level
+//   2 at level `fast` and 3 at `fp32`, on a tile unit only, where they are faster than fp32 and hold what the level
 //     promises.
 // Weights are constant and finite. Where Winograd needs fewer multiplications than the unit saves, it stays.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "ep/cpu/fusion.h"
 #include "kernels/gemm_bf16.h"
@@ -37,8 +37,13 @@ int planes_of(Precision level) {
 bool is_weight(const ir::Value* w) { return w && w->is_constant() && w->constant().dtype() == DType::f32; }
 
 bool is_finite(const Tensor& w) {
-  const float* x = w.data<float>();
-  return std::all_of(x, x + w.count(), [](float v) { return std::isfinite(v); });
+  const std::byte* at = w.data<std::byte>();  // any byte of a file
+  for (int64_t i = 0; i < w.count(); ++i, at += sizeof(float)) {
+    float x;
+    std::memcpy(&x, at, sizeof x);
+    if (!std::isfinite(x)) return false;
+  }
+  return true;
 }
 
 bool product_fits(const ir::Node& n) {

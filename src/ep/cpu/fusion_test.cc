@@ -16,9 +16,13 @@ struct Fused {
   std::unique_ptr<ir::Graph> graph;
   int changes = 0;
 
-  Fused(Fusion fusion, std::string_view text) : graph(ops::test::parsed(text)) {
+  Fused(Fusion fusion, std::string_view text, std::string_view level = "fp32", std::string_view nodes = "")
+      : graph(ops::test::parsed(text)) {
     if (!graph) return;
     passes::PassContext context;
+    auto precision = PrecisionChoice::parse(level, nodes);
+    EXPECT_TRUE(precision.ok());
+    context.precision = *precision;
     const Status s = fusion(*graph, context);
     EXPECT_TRUE(s.ok()) << s.message();
     changes = context.changes;
@@ -77,6 +81,8 @@ g(float[1,2,8,8] x, float[3,1,1] fed) => (float[?,?,?,?] y) {
   EXPECT_EQ(fused("m = Mul(c, wide)\n y = Relu(m)"), "Conv Mul Relu");
   EXPECT_EQ(fused("m = Sub(plus, c)\n y = Relu(m)"), "Conv Sub Relu");
   EXPECT_EQ(fused("r = Relu(c)\n m = Mul(r, times)\n y = Add(m, plus)"), "Conv Relu Mul Add");
+  const std::string strict = net("m = Mul(c, times)\n y = Add(m, plus)");
+  EXPECT_EQ(Fused(batch_norm_fusion, strict, "strict").operators(), "Conv Mul Add");
 }
 
 TEST(PadFusion, CountsWhatItDoes) {

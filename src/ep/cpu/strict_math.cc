@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "ep/cpu/fusion.h"
 #include "ops/op.h"
+#include "schema/schema.h"
 
 namespace trunnion::ep {
 namespace {
@@ -48,6 +49,9 @@ constexpr std::string_view kOperators[] = {"Exp",
 
 bool wanted(const ir::Node& n) {
   if (!n.domain().empty() || !n.def || !n.def->kernel.make || !n.def->kernel.types.has(DType::f64)) return false;
+  // Older versions of some operators (Celu) know no f64, whatever the kernel can do.
+  const schema::Param* x = n.schema ? n.schema->input(0) : nullptr;
+  if (!x || !x->types.has(Type::tensor(DType::f64))) return false;
   return std::find(std::begin(kOperators), std::end(kOperators), n.op_type()) != std::end(kOperators);
 }
 
@@ -55,6 +59,13 @@ Result<Tensor> to_f64(const Tensor& t) {
   TRN_ASSIGN(Tensor wide, Tensor::allocate(DType::f64, t.shape()));
   std::copy_n(t.data<float>(), t.count(), wide.data<double>());
   return wide;
+}
+
+// Whether an output has the type of input 0; that of the mean of LayerNormalization is another.
+bool follows_input(const ir::Node& n, size_t output) {
+  const schema::Param* x = n.schema->input(0);
+  const schema::Param* y = n.schema->output(output);
+  return y && y->constraint >= 0 && y->constraint == x->constraint;
 }
 
 bool is_f32(const ir::Value* v) { return v && v->fact.dtype() == DType::f32; }
@@ -85,7 +96,7 @@ Status widen(ir::Rewriter& rw, ir::Node* n) {
     if (!old) continue;
     ir::Value* made = wide->output(static_cast<int>(i));
     made->fact = old->fact;
-    if (is_f32(old)) {
+    if (is_f32(old) && follows_input(*n, i)) {
       made->fact.type.dtype = DType::f64;
       made->fact.content.reset();
       ir::Node* back = rw.insert("Cast", "", 13, {made}, {old->name()}, {{"to", int64_t{1}, {}}}, n);

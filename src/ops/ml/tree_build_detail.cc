@@ -384,7 +384,10 @@ class TreeEngine<T>::Builder {
       const TreeSpec::Node& node = spec_.nodes[static_cast<size_t>(leaf)];
       for (int64_t v = node.begin; v < node.end; ++v) {
         const TreeSpec::Vote& vote = spec_.votes[static_cast<size_t>(v)];
-        votes.push_back({static_cast<int32_t>(vote.target), static_cast<T>(vote.weight)});
+        Vote& to = votes.emplace_back();
+        std::memset(static_cast<void*>(&to), 0, sizeof to);  // what lies between the two is written to files too
+        to.target = static_cast<int32_t>(vote.target);
+        to.weight = static_cast<T>(vote.weight);
       }
       vote_begin.push_back(static_cast<uint32_t>(votes.size()));
       if (node.end - node.begin != 1) h_.single = 0;

@@ -54,18 +54,24 @@ class LpKernel final : public Kernel {
  private:
   LpKernel(int64_t axis, int p) : axis_(axis), p_(p) {}
 
-  // Neighbouring lines together, a block of them at a time; the norms by the vector kernels.
+  // Neighbouring lines together, a block of them at a time; the norms by the vector kernels. Where a norm is so small
+  // or so large that squares may leave the range of T, or zero, or not a number, line by line.
   template <class T>
   void columns(const T* x, T* y, int64_t n, int64_t inner) const {
     constexpr int64_t kBlock = 256;
     constexpr auto kType = std::is_same_v<T, float> ? kernels::Elem::f32 : kernels::Elem::f64;
     const auto norm = kernels::reduce(p_ == 1 ? kernels::ReduceOp::l1 : kernels::ReduceOp::l2, kType);
     const auto multiply = kernels::binary(kernels::BinaryOp::mul, kType, kernels::BinaryShape::vector_vector);
+    const T least = std::sqrt(std::numeric_limits<T>::min()) * 1024;
     T factor[kBlock];
     for (int64_t c = 0; c < inner; c += kBlock) {
       const int64_t w = std::min(kBlock, inner - c);
       norm(x + c, factor, {1, n, w, inner});
-      for (int64_t i = 0; i < w; ++i) factor[i] = T(1) / std::max(factor[i], std::numeric_limits<T>::min());
+      if (!std::all_of(factor, factor + w, [&](T f) { return f >= least && f <= T(1) / least; })) {
+        for (int64_t i = 0; i < w; ++i) line(x + c + i, y + c + i, n, inner);
+        continue;
+      }
+      for (int64_t i = 0; i < w; ++i) factor[i] = T(1) / factor[i];
       for (int64_t k = 0; k < n; ++k) multiply(x + k * inner + c, factor, y + k * inner + c, static_cast<size_t>(w));
     }
   }

@@ -22,6 +22,29 @@ TEST(LpNormalization, AxesAndNorms) {
             std::string::npos);
 }
 
+// Many lines side by side, among them some whose squares are beyond the range of a float.
+TEST(LpNormalization, ColumnsOfAnySize) {
+  Floats x(2 * 10);
+  std::vector<double> wanted(x.size());
+  const float sizes[] = {1, 1e-23f, 1e-40f, 0, 1e20f, 3e38f, 2, 1e-18f, 1e15f, 5};
+  for (int64_t p : {1, 2}) {
+    for (size_t groups : {1, 10}) {  // one size, and all of them together
+      for (size_t first = 0; first < 10; ++first) {
+        for (size_t c = 0; c < 10; ++c) {
+          const float size = sizes[(first + (groups == 1 ? 0 : c)) % 10];
+          x[c] = size, x[10 + c] = -size;
+          wanted[c] = size == 0 ? 0 : p == 1 ? 0.5 : std::sqrt(0.5);
+          wanted[10 + c] = -wanted[c];
+        }
+        near(values<float>(output({.op = "LpNormalization",
+                                   .inputs = {tensor<float>({2, 10}, x)},
+                                   .attrs = {{"axis", int64_t{0}}, {"p", p}}})),
+             wanted);
+      }
+    }
+  }
+}
+
 TEST(MeanVarianceNormalization, Axes) {
   const Tensor x = tensor<float>({2, 2, 1, 1}, {1, 10, 3, 30});
   near(values<float>(output({.op = "MeanVarianceNormalization", .inputs = {x}})), {-1, -1, 1, 1});

@@ -30,20 +30,23 @@ class GatherElementsKernel final : public Kernel {
     TRN_TRY(check_indices(index, x.dim(axis)));
     if (index.count == 0) return {};
     return dispatch_size(x.dtype, [&]<class T>() {
-      index.dtype == DType::i32 ? gather<T, int32_t>(ctx, axis) : gather<T, int64_t>(ctx, axis);
+      if (index.dtype != DType::i32) return gather<T, int64_t, int64_t>(ctx, axis);
+      x.dim(axis) <= INT32_MAX ? gather<T, int32_t, int32_t>(ctx, axis) : gather<T, int32_t, int64_t>(ctx, axis);
     });
   }
 
  private:
   explicit GatherElementsKernel(int64_t axis) : axis_(axis) {}
 
-  template <class T, class I>
+  // I: the type of indices; S: one that holds the size of the axis.
+  template <class T, class I, class S>
   static void gather(KernelContext& ctx, int axis) {
     const TensorView &x = ctx.in(0), &index = ctx.in(1);
     const Shape strides = row_major_strides(x.shape());
     const int last = x.rank - 1;
     const int64_t n = index.dim(last);
-    const I size = static_cast<I>(x.dim(axis));
+    const S size = static_cast<S>(x.dim(axis));
+    const auto place = [&](I i) { return static_cast<S>(i) + (i < 0 ? size : S{0}); };
     const int64_t stride = strides[axis];
     ctx.parallel_for(index.count / n, std::max<int64_t>(1, 8192 / n), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
@@ -56,9 +59,9 @@ class GatherElementsKernel final : public Kernel {
         const I* at = index.as<const I>() + row * n;
         T* to = ctx.out(0).as<T>() + row * n;
         if (axis == last) {
-          for (int64_t j = 0; j < n; ++j) to[j] = from[at[j] + (at[j] < 0 ? size : 0)];
+          for (int64_t j = 0; j < n; ++j) to[j] = from[place(at[j])];
         } else {
-          for (int64_t j = 0; j < n; ++j) to[j] = from[(at[j] + (at[j] < 0 ? size : 0)) * stride + j];
+          for (int64_t j = 0; j < n; ++j) to[j] = from[place(at[j]) * stride + j];
         }
       }
     });

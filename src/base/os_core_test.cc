@@ -1,4 +1,4 @@
-#include "base/os_cpu.h"
+#include "base/os_core.h"
 
 #include <gtest/gtest.h>
 
@@ -9,15 +9,15 @@
 namespace trunnion::os {
 namespace {
 
-TEST(OsCurrentCpu, LeavesAProcessorButMayComeBack) {
+TEST(OsCore, LeavesAProcessorButMayComeBack) {
   const std::vector<int> allowed = allowed_cpus();
-  const int cpu = current_cpu();
+  const int cpu = current_core();
   if (cpu < 0 || allowed.size() < 2) GTEST_SKIP() << "needs two processors";
   EXPECT_TRUE(std::find(allowed.begin(), allowed.end(), cpu) != allowed.end());
-  leave_cpu(cpu);
+  leave_core(cpu);
   EXPECT_EQ(allowed_cpus(), allowed);
-  leave_cpu(-1);
-  leave_cpu(1 << 20);
+  leave_core(-1);
+  leave_core(1 << 20);
   EXPECT_EQ(allowed_cpus(), allowed);
 }
 
