@@ -348,7 +348,8 @@ TEST_F(OursEngines, WaitsForOthersButNotForEver) {
 TEST_F(OursEngines, DISABLED_OneOfTwoProcesses) { (void)session_of("engine_slow"); }
 
 TEST_F(OursEngines, TwoProcessesCompileOnce) {
-  if (std::getenv("TRUNNION_MEMCHECK")) GTEST_SKIP() << "there /proc/self/exe is valgrind, which cannot be run by itself";
+  if (std::getenv("TRUNNION_MEMCHECK"))
+    GTEST_SKIP() << "there /proc/self/exe is valgrind, which cannot be run by itself";
   ::setenv(kHere, folder.c_str(), 1);
   std::vector<pid_t> children;
   for (int i = 0; i < 2; ++i) {
