@@ -1,13 +1,13 @@
 // Resize along one axis by a tap table: over inner when it is longer than one element, else by gathers along the row.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/resize.simd.cc"
-#include <cstring>
 // clang-format off
 #include "kernels/rung_table.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // clang-format on
 #include "kernels/resize.h"
+
 #include "kernels/vec_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -114,20 +114,20 @@ HWY_INLINE void NearestRows(const NearestRun* runs, int64_t count, const Nearest
       const uint32_t* x = runs[r].x;
       uint32_t* y = runs[r].y + j;
       const int64_t copies = runs[r].copies;
-      for (int64_t k = 0; k < copies; ++k, y += out) {  // one row after the other: memory is written in its order
-        for (int64_t v = 0; v < n; ++v) {
-          const auto places = hn::IndicesFromVec(du, hn::Load(di, order + v * lanes));
-          hn::StoreU(hn::TableLookupLanes(hn::LoadU(du, x + from[v]), places), du, y + v * lanes);
-        }
+      for (int64_t v = 0; v < n; ++v, y += lanes) {
+        const auto places = hn::IndicesFromVec(du, hn::Load(di, order + v * lanes));
+        const auto e = hn::TableLookupLanes(hn::LoadU(du, x + from[v]), places);
+        hn::StoreU(e, du, y);
+        if (copies > 1) hn::StoreU(e, du, y + out);
+        for (int64_t k = 2; k < copies; ++k) hn::StoreU(e, du, y + k * out);
       }
     }
     j += n * lanes;
   }
-  for (int64_t r = 0; r < count && j < out; ++r) {
-    uint32_t* y = runs[r].y;
-    for (int64_t i = j; i < out; ++i) y[i] = runs[r].x[index[i]];
-    for (int64_t k = 1; k < runs[r].copies; ++k)
-      std::memcpy(y + k * out + j, y + j, static_cast<size_t>(out - j) * sizeof(uint32_t));
+  for (; j < out; ++j) {
+    for (int64_t r = 0; r < count; ++r) {
+      for (int64_t k = 0; k < runs[r].copies; ++k) runs[r].y[k * out + j] = runs[r].x[index[j]];
+    }
   }
 }
 
