@@ -81,16 +81,6 @@ struct OursEngines : PluginTest {
     return n;
   }
 
-  // z = |x * w + b| + x * w: two regions, one of which reads what the other gives.
-  static std::string model() {
-    tiny::Graph g;
-    g.inputs = {tiny::value_info("x", tiny::kFloat, {"n"})};
-    g.outputs = {tiny::value_info("z", tiny::kFloat, {"n"})};
-    g.initializers = {tiny::floats("w", {2}), tiny::floats("b", {-3})};
-    g.nodes = {tiny::node("Mul", {"x", "w"}, {"m"}), tiny::node("Add", {"m", "b"}, {"a"}),
-               tiny::node("Abs", {"a"}, {"p"}), tiny::node("Add", {"p", "m"}, {"z"})};
-    return tiny::model(g);
-  }
   std::string report;
   // A session from beginning to end; what it logged of the cache.
   std::string session_of(const std::string& mode, std::vector<std::pair<const char*, std::string>> config = {}) {

@@ -34,16 +34,6 @@ struct PluginFaults : PluginTest {
   std::string refused(const std::string& mode, const std::string& library = ABI_PLUGIN_LIBRARY) {
     return message(api()->RegisterExecutionProviderLibrary(env, mode.c_str(), library.c_str()));
   }
-  // z = |x * w + b| + x * w
-  static std::string model() {
-    tiny::Graph g;
-    g.inputs = {tiny::value_info("x", tiny::kFloat, {"n"})};
-    g.outputs = {tiny::value_info("z", tiny::kFloat, {"n"})};
-    g.initializers = {tiny::floats("w", {2}), tiny::floats("b", {-3})};
-    g.nodes = {tiny::node("Mul", {"x", "w"}, {"m"}), tiny::node("Add", {"m", "b"}, {"a"}),
-               tiny::node("Abs", {"a"}, {"p"}), tiny::node("Add", {"p", "m"}, {"z"})};
-    return tiny::model(g);
-  }
   void config(const char* key, const char* value) { OK(api()->AddSessionConfigEntry(options, key, value)); }
   std::string load_error() { return message(load(model())); }
   // The reasons in the line about the placement.

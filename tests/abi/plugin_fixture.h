@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client.h"
+#include "tiny_model.h"
 
 using Ops = std::multiset<std::string>;
 
@@ -19,6 +20,17 @@ struct PluginTest : testing::Test {
   std::string registered;
 
   PluginTest(std::string library, std::string name) : path(std::move(library)), provider(std::move(name)) {}
+
+  // z = |x * w + b| + x * w: two regions when Abs stays on the CPU, one of which reads what the other gives.
+  static std::string model() {
+    tiny::Graph g;
+    g.inputs = {tiny::value_info("x", tiny::kFloat, {"n"})};
+    g.outputs = {tiny::value_info("z", tiny::kFloat, {"n"})};
+    g.initializers = {tiny::floats("w", {2}), tiny::floats("b", {-3})};
+    g.nodes = {tiny::node("Mul", {"x", "w"}, {"m"}), tiny::node("Add", {"m", "b"}, {"a"}),
+               tiny::node("Abs", {"a"}, {"p"}), tiny::node("Add", {"p", "m"}, {"z"})};
+    return tiny::model(g);
+  }
 
   void SetUp() override {
     OK(api()->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "plugin", &env));

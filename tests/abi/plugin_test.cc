@@ -26,16 +26,6 @@ struct Plugin : PluginTest {
   OrtStatus* load() { return PluginTest::load(model()); }
   void start(const std::string& mode) { PluginTest::start(mode, model()); }
 
-  // z = |x * w + b| + x * w: Abs stands between two runs of what the plugin takes, with a connection around it.
-  static std::string model() {
-    tiny::Graph g;
-    g.inputs = {tiny::value_info("x", tiny::kFloat, {"n"})};
-    g.outputs = {tiny::value_info("z", tiny::kFloat, {"n"})};
-    g.initializers = {tiny::floats("w", {2}), tiny::floats("b", {-3})};
-    g.nodes = {tiny::node("Mul", {"x", "w"}, {"m"}), tiny::node("Add", {"m", "b"}, {"a"}),
-               tiny::node("Abs", {"a"}, {"p"}), tiny::node("Add", {"p", "m"}, {"z"})};
-    return tiny::model(g);
-  }
   std::string run_error() { return message(run({1, -2, 5}, nullptr)); }
   void expect_right() {
     expect_each([](float v) { return std::abs(v * 2 - 3) + v * 2; });
