@@ -178,13 +178,9 @@ void gemm_tile(const GemmArgs& args, int64_t row_begin, int64_t row_end, int64_t
     sources.rows = row_begin + even_part_begin(rows, block_count, last) - run_row;
     for (int64_t i = first; i < last; ++i) {
       const int64_t row = row_begin + even_part_begin(rows, block_count, i);
-      RowBlock& block = blocks[i - first];
       const float** p = pointers + (i - first) * kRowSlots;
-      block.rows = p;
-      block.count = static_cast<int>(row_begin + even_part_begin(rows, block_count, i + 1) - row);
-      block.c = args.c + row * args.ldc;
-      block.residual = e.residual ? e.residual + row * e.residual_ld : nullptr;
-      block.bias_row = e.bias_row ? e.bias_row + row : nullptr;
+      const int64_t row_last = row_begin + even_part_begin(rows, block_count, i + 1);
+      const RowBlock& block = blocks[i - first] = row_block(p, row, row_last - row, args.c, args.ldc, e);
       for (int j = 0; j < block.count; ++j) {
         p[j] = copy          ? sources.a + (row + j - run_row) * sources.a_stride
                : args.a_rows ? args.a_rows[row + j]
@@ -203,9 +199,8 @@ void gemm_tile(const GemmArgs& args, int64_t row_begin, int64_t row_end, int64_t
 }
 
 void gemm_tile(const GemmArgs& args, const GemmGrid& grid, int64_t index, void* scratch) {
-  const int64_t row = index / grid.col_tiles * grid.row_step, col = index % grid.col_tiles * grid.col_step;
-  gemm_tile(args, row, row + grid.row_step < args.m ? row + grid.row_step : args.m, col,
-            col + grid.col_step < args.n ? col + grid.col_step : args.n, scratch);
+  const TileRange r = grid.range(index, args.m, args.n);
+  gemm_tile(args, r.row_begin, r.row_end, r.col_begin, r.col_end, scratch);
 }
 
 }  // namespace trunnion::kernels

@@ -42,6 +42,18 @@ struct RowBlock {
   int count = 0;
 };
 
+// Rows [row, row + count) of C; what `rows` points to is the caller's business.
+inline RowBlock row_block(const float* const* rows, int64_t row, int64_t count, float* c, int64_t ldc,
+                          const Epilogue& e) {
+  RowBlock block;
+  block.rows = rows;
+  block.count = static_cast<int>(count);
+  block.c = c + row * ldc;
+  block.residual = e.residual ? e.residual + row * e.residual_ld : nullptr;
+  block.bias_row = e.bias_row ? e.bias_row + row : nullptr;
+  return block;
+}
+
 // A K block of a group of panels.
 struct BlockOfB {
   const float* at;       // first panel of the group

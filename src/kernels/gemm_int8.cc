@@ -114,9 +114,8 @@ void int8_gemm_tile(const Int8GemmArgs& args, int64_t row_begin, int64_t row_end
 }
 
 void int8_gemm_tile(const Int8GemmArgs& args, const Int8GemmGrid& grid, int64_t index, void* scratch) {
-  const int64_t row = index / grid.col_tiles * grid.row_step, col = index % grid.col_tiles * grid.col_step;
-  int8_gemm_tile(args, row, row + grid.row_step < args.m ? row + grid.row_step : args.m, col,
-                 col + grid.col_step < args.n ? col + grid.col_step : args.n, scratch);
+  const TileRange r = grid.range(index, args.m, args.n);
+  int8_gemm_tile(args, r.row_begin, r.row_end, r.col_begin, r.col_end, scratch);
 }
 
 }  // namespace trunnion::kernels

@@ -96,15 +96,11 @@ struct Finish {
 
   // The epilogue of a block: sums is [rows][32].
   void block(int64_t row, int64_t rows, int64_t col, int64_t cols, const float* sums) {
-    const Epilogue& e = args.epilogue;
     alignas(64) float piece[kRowSlots * 64];
     run.col_end = col + cols;
     for (int64_t r = 0; r < rows; r += table.max_rows) {
-      RowBlock block;
-      block.count = static_cast<int>(std::min<int64_t>(rows - r, table.max_rows));
-      block.c = args.c + (row + r) * args.ldc;
-      block.residual = e.residual ? e.residual + (row + r) * e.residual_ld : nullptr;
-      block.bias_row = e.bias_row ? e.bias_row + row + r : nullptr;
+      const int64_t count = std::min<int64_t>(rows - r, table.max_rows);
+      const RowBlock block = row_block(nullptr, row + r, count, args.c, args.ldc, args.epilogue);
       run.blocks = &block;
       for (int64_t c = 0; c < cols; c += table.width) {
         const int64_t width = std::min<int64_t>(table.width, kSplitPanel);

@@ -5,12 +5,20 @@
 
 namespace trunnion::kernels {
 
-// Tile i covers rows [i / col_tiles * row_step, +row_step) and columns [i % col_tiles * col_step, +col_step), cut at
-// the ends of the rectangle.
+struct TileRange {
+  int64_t row_begin, row_end, col_begin, col_end;
+};
+
 struct TileGrid {
   int64_t row_step = 0, col_step = 0;
   int64_t row_tiles = 0, col_tiles = 0;
   int64_t count() const { return row_tiles * col_tiles; }
+
+  // What tile `index` covers of `rows` rows and `cols` columns. Neighbours in a row of tiles follow each other.
+  TileRange range(int64_t index, int64_t rows, int64_t cols) const {
+    const int64_t row = index / col_tiles * row_step, col = index % col_tiles * col_step;
+    return {row, row + row_step < rows ? row + row_step : rows, col, col + col_step < cols ? col + col_step : cols};
+  }
 };
 
 // The unit of costs is a multiply-add of the fp32 GEMM: about 1/140 ns on a core with AVX-512.

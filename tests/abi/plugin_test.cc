@@ -216,28 +216,36 @@ struct Contexts : Plugin {
     std::memcpy(*data, it->second.data(), *size);
     return nullptr;
   }
-  void make(bool embed, bool with_writer) {
-    add("contexts");
+  // What CompileModel makes of model(); it goes to `allocator` when the test is done with it.
+  OrtAllocator* allocator = nullptr;
+  OrtModelCompilationOptions* o = nullptr;
+  std::string bytes;
+  void* out = nullptr;
+  size_t size = 0;
+  void begin() {
     choose();
-    const std::string bytes = model();
-    OrtAllocator* allocator = nullptr;
-    OrtModelCompilationOptions* o = nullptr;
-    void* out = nullptr;
-    size_t size = 0;
+    bytes = model();
     OK(api()->GetAllocatorWithDefaultOptions(&allocator));
     OK(compile->CreateModelCompilationOptionsFromSessionOptions(env, options, &o));
     OK(compile->ModelCompilationOptions_SetInputModelFromBuffer(o, bytes.data(), bytes.size()));
     OK(compile->ModelCompilationOptions_SetOutputModelBuffer(o, allocator, &out, &size));
-    OK(compile->ModelCompilationOptions_SetEpContextEmbedMode(o, embed));
     OK(compile->ModelCompilationOptions_SetFlags(o, OrtCompileApiFlags_ERROR_IF_NO_NODES_COMPILED));
+  }
+  void end() {
+    allocator->Free(allocator, out);
+    compile->ReleaseModelCompilationOptions(o);
+  }
+  void make(bool embed, bool with_writer) {
+    add("contexts");
+    begin();
+    OK(compile->ModelCompilationOptions_SetEpContextEmbedMode(o, embed));
     if (with_writer) {
       OK(compile->ModelCompilationOptions_SetEpContextBinaryInformation(o, "there", "m.onnx"));
       OK(compile->ModelCompilationOptions_SetEpContextDataWriteFunc(o, write, this));
     }
     OK(compile->CompileModel(env, o));
     compiled.assign(static_cast<const char*>(out), size);
-    allocator->Free(allocator, out);
-    compile->ReleaseModelCompilationOptions(o);
+    end();
     EXPECT_NE(compiled.find("EPContext"), std::string::npos);
     EXPECT_EQ(compiled.find("Mul"), std::string::npos);
   }
@@ -266,24 +274,13 @@ TEST_F(Contexts, ThroughTheClientsFunctions) {
 
 TEST_F(Contexts, ProvidersThatTakeNothingCompileNothing) {
   add("claims_nothing");
-  choose();
-  const std::string bytes = model();
-  OrtModelCompilationOptions* o = nullptr;
-  OrtAllocator* allocator = nullptr;
-  void* out = nullptr;
-  size_t size = 0;
-  OK(api()->GetAllocatorWithDefaultOptions(&allocator));
-  OK(compile->CreateModelCompilationOptionsFromSessionOptions(env, options, &o));
-  OK(compile->ModelCompilationOptions_SetInputModelFromBuffer(o, bytes.data(), bytes.size()));
-  OK(compile->ModelCompilationOptions_SetOutputModelBuffer(o, allocator, &out, &size));
-  OK(compile->ModelCompilationOptions_SetFlags(o, OrtCompileApiFlags_ERROR_IF_NO_NODES_COMPILED));
+  begin();
   EXPECT_NE(message(compile->CompileModel(env, o)).find("Unable to compile any nodes"), std::string::npos);
   OK(compile->ModelCompilationOptions_SetFlags(o, OrtCompileApiFlags_NONE));
   OK(compile->CompileModel(env, o));
   OK(PluginTest::load({static_cast<const char*>(out), size}));
   expect_right();
-  allocator->Free(allocator, out);
-  compile->ReleaseModelCompilationOptions(o);
+  end();
 }
 
 }  // namespace

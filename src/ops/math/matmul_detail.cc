@@ -192,9 +192,8 @@ void MatMulEngine::run_bf16(KernelContext& ctx, const State& state, const float*
   const kernels::SplitUnit& unit = *kernels::split_unit();
   const kernels::GemmGrid& grid = state.grid;
   for_each_tile(ctx, grid.count(), scratch, state.scratch_stride, [&](int64_t i, std::byte* own) {
-    const int64_t row = i / grid.col_tiles * grid.row_step, col = i % grid.col_tiles * grid.col_step;
-    kernels::split_gemm_tile(unit, args, row, std::min(row + grid.row_step, s.m), col,
-                             std::min(col + grid.col_step, s.n), own);
+    const kernels::TileRange r = grid.range(i, s.m, s.n);
+    kernels::split_gemm_tile(unit, args, r.row_begin, r.row_end, r.col_begin, r.col_end, own);
   });
 }
 
