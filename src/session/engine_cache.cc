@@ -290,7 +290,7 @@ EngineCache::Turn EngineCache::wait(const EngineKey& key) const {
       TRN_LOG(folder_.logger, info, "engine cache: another session makes {}: waiting for it, {} s at most", path(key),
               seconds_);
     turn.waited = true;
-    if (os::monotonic_ns() - begin > seconds_ * 1'000'000'000) {
+    if ((os::monotonic_ns() - begin) / 1'000'000'000 >= seconds_) {
       TRN_LOG(folder_.logger, warning,
               "engine cache: another session makes {} and is not done after {} s: not waited for", path(key), seconds_);
       return turn;

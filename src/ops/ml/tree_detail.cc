@@ -51,10 +51,11 @@ void TreeEngine<T>::run_few(KernelContext& ctx, const T* x, int64_t rows, int64_
   const int64_t groups = (trees + kTreesAtOnce - 1) / kTreesAtOnce;
   const int64_t grain = std::max<int64_t>(1, kSharedSteps / 2 * groups / steps);
   const auto ends = [&](const auto& forest, const T* from) {
+    const bool has_nan = kernels::any_nan(from, columns);
     ctx.parallel_for(groups, grain, [&](int64_t begin, int64_t end) {
       const int64_t last = std::min(end * kTreesAtOnce, trees);
       for (int64_t t = begin * kTreesAtOnce; t < last; t += kTreesAtOnce)
-        walk_trees(forest, from, columns, t, std::min(kTreesAtOnce, last - t), slot + t);
+        walk_trees(forest, from, has_nan, t, std::min(kTreesAtOnce, last - t), slot + t);
     });
   };
   for (int64_t r = 0; r < rows; ++r) {
@@ -70,11 +71,11 @@ void TreeEngine<T>::run_few(KernelContext& ctx, const T* x, int64_t rows, int64_
 
 template <class T>
 template <class Link>
-void TreeEngine<T>::walk_trees(const Forest<Link>& f, const T* x, int64_t columns, int64_t tree, int64_t n,
+void TreeEngine<T>::walk_trees(const Forest<Link>& f, const T* x, bool has_nan, int64_t tree, int64_t n,
                                uint32_t* slot) const {
   const int steps = *std::max_element(steps_.begin() + tree, steps_.begin() + tree + n);
-  kernels::tree_walk<T, Link>().trees(f.threshold.data(), f.link.data(), first_.data() + tree, n, x, steps,
-                                      kernels::any_nan(x, columns), slot);
+  kernels::tree_walk<T, Link>().trees(f.threshold.data(), f.link.data(), first_.data() + tree, n, x, steps, has_nan,
+                                      slot);
 }
 
 template <class T>
@@ -125,8 +126,7 @@ void TreeEngine<T>::walk(const Forest<Link>& f, const T* x, int64_t rows, int64_
   for (int64_t r = block; r < rows; ++r) {
     for (int64_t t = 0; t < trees; t += kTreesAtOnce) {
       const int64_t n = std::min(kTreesAtOnce, trees - t);
-      const int steps = *std::max_element(steps_.begin() + t, steps_.begin() + t + n);
-      kernel.trees(f.threshold.data(), f.link.data(), first_.data() + t, n, x + r * columns, steps, has_nan, slot);
+      walk_trees(f, x + r * columns, has_nan, t, n, slot);
       for (int64_t i = 0; i < n; ++i)
         add([&](int64_t) { return slot[i]; }, 1, scores + r * targets_, voted + r * targets_);
     }

@@ -84,7 +84,7 @@ class TreeEngine {
 
   void run_few(KernelContext& ctx, const T* x, int64_t rows, int64_t columns, int64_t steps, Finish finish) const;
   template <class Link>
-  void walk_trees(const Forest<Link>& f, const T* x, int64_t columns, int64_t tree, int64_t n, uint32_t* slot) const;
+  void walk_trees(const Forest<Link>& f, const T* x, bool has_nan, int64_t tree, int64_t n, uint32_t* slot) const;
   void run_rows(const T* x, int64_t rows, int64_t columns, Finish finish, int64_t row) const;
   template <class Link>
   void walk(const Forest<Link>& f, const T* x, int64_t rows, int64_t columns, T* scores, uint8_t* voted) const;
