@@ -99,6 +99,17 @@ void describe_nodes(const ir::Graph& graph, CacheIndex& index) {
   });
 }
 
+// Piece by piece, so that never more of a file is in memory; the same for bytes that lie in no file.
+Hash128 content_of(std::span<const std::byte> bytes, const MappedFile* file) {
+  Hash128 h{};
+  for (size_t at = 0; at < bytes.size(); at += kPiece) {
+    const auto piece = bytes.subspan(at, std::min(kPiece, bytes.size() - at));
+    h = hash_combine(h, hash128(piece));
+    if (file) file->drop_pages(at, piece.size());
+  }
+  return h;
+}
+
 // Whether a file is the one that the entry was made of, and nobody has written into it since.
 bool unchanged(const FileStamp& now, const FileStamp& then) {
   return now.identity == then.identity && now.changed_ns == then.changed_ns;
@@ -165,12 +176,7 @@ Result<std::vector<FileStamp>> ModelCache::stamps(bool with_content) const {
     FileStamp& s = out.emplace_back();
     s.identity = f.identity();
     TRN_ASSIGN(s.changed_ns, os::changed_ns(f.path()));
-    // Piece by piece, so that never more of the file is in memory.
-    for (size_t at = 0; with_content && at < f.size(); at += kPiece) {
-      const auto piece = f.bytes().subspan(at, std::min(kPiece, f.size() - at));
-      s.content = hash_combine(s.content, hash128(piece));
-      f.drop_pages(at, piece.size());
-    }
+    if (with_content) s.content = content_of(f.bytes(), &f);
     return {};
   };
   for (const auto& f : data_files_) TRN_TRY(add(*f));
@@ -179,8 +185,7 @@ Result<std::vector<FileStamp>> ModelCache::stamps(bool with_content) const {
     return out;
   }
   FileStamp& memory = out.emplace_back();
-  for (size_t at = 0; with_content && at < bytes_.size(); at += kPiece)
-    memory.content = hash_combine(memory.content, hash128(bytes_.subspan(at, std::min(kPiece, bytes_.size() - at))));
+  if (with_content) memory.content = content_of(bytes_, nullptr);
   return out;
 }
 
